@@ -13,6 +13,9 @@ test('empty variables count as absent', () => {
 
 for (const [name, value, says] of [
   ['DATABASE_URL', 'mysql://localhost/x', 'postgres://'],
+  ['DATABASE_URL', 'postgres://me:50%@localhost/x', '%25'],
+  ['OPENAI_BASE_URL', 'https://a%zz:b@models.example/v1', '%25'],
+  ['RUNYARD_PUBLIC_URL', 'https://a%zz:b@runs.example', '%25'],
   ['RUNYARD_PORT', '65536', '65535'],
   ['RUNYARD_PORT', '-1', 'whole number'],
   ['RUNYARD_SECRET_KEY', 'short', '32 characters'],

@@ -8,8 +8,9 @@ import { HARNESS_NAME } from './contract/agent-config.ts'
 import { AppError } from './contract/error.ts'
 import { isImagePattern } from './contract/image.ts'
 import { MODEL_APIS } from './contract/model.ts'
+import { BROKEN_USER, hasBrokenUser } from './contract/percent.ts'
 import { AGENT_SILENCE_SECONDS } from './harness/acp-silence.ts'
-import { flag, number, splitList, whole } from './setting.ts'
+import { address, flag, number, splitList, whole } from './setting.ts'
 
 const MiB = 1024 ** 2
 const AGENTS_EXAMPLE =
@@ -24,6 +25,7 @@ const Variables = z.object({
     .refine((url) => URL.canParse(url.replace('@/', '@localhost/')), {
       error: 'is no address: write what is special in the password as %XX (# is %23, / is %2F, @ is %40)',
     })
+    .refine((url) => !hasBrokenUser(url.replace('@/', '@localhost/')), BROKEN_USER)
     .optional(),
   RUNYARD_DATA_DIR: z.string().min(1).optional(),
   XDG_CACHE_HOME: z.string().default(() => join(homedir(), '.cache')),
@@ -51,10 +53,8 @@ const Variables = z.object({
     .optional(),
   RUNYARD_HOST: z.string().min(1).optional(),
   RUNYARD_PORT: whole(0, 65_535).optional(),
-  RUNYARD_PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
-  RUNYARD_DOWNLOADS_URL: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https address' })
-    .optional(),
+  RUNYARD_PUBLIC_URL: address.optional(),
+  RUNYARD_DOWNLOADS_URL: address.optional(),
   RUNYARD_ALLOWED_HOSTS: z.string().optional(),
   RUNYARD_TRUST_PROXY: flag.optional(),
   RUNYARD_SANDBOX: z.enum(['docker', 'bubblewrap', 'host']).optional(),
@@ -298,6 +298,8 @@ function readS3(env: z.infer<typeof Variables>): S3Place | null {
     : ['AWS_ENDPOINT_URL', env.AWS_ENDPOINT_URL]
   if (endpoint && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
     throw new AppError('invalid_request', `${endpoint_name}: must be an http or https address`)
+  if (endpoint && hasBrokenUser(endpoint))
+    throw new AppError('invalid_request', `${endpoint_name}: ${BROKEN_USER}`)
   if (!endpoint && !env.AWS_REGION)
     throw new AppError('invalid_request', 'AWS_REGION: RUNYARD_BLOBS on Amazon S3 needs the region')
   if (!accessKeyId !== !secretAccessKey)

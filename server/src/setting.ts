@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { BROKEN_USER, hasBrokenUser } from './contract/percent.ts'
 
 /** Kinds of settings, as texts of environment variables. */
 export const flag = z
@@ -11,7 +12,9 @@ export const number = (min: number, max: number) =>
 const ranged = (pattern: RegExp, message: string, min: number, max: number) =>
   z.string().regex(pattern, message).transform(Number).pipe(z.number().min(min, message).max(max, message))
 export const key = z.string().min(1).optional()
-export const address = z.url({ protocol: /^https?$/, error: 'must be an http or https address' })
+export const address = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+  .refine((text) => !hasBrokenUser(text), BROKEN_USER)
 
 /** Of a text with commas. */
 export const splitList = (text: string): string[] =>

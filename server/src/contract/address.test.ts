@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { AmbientAgentConfig } from './agent-config.ts'
 import { EnvironmentConfig } from './environment.ts'
 
 const read = (url: string): string | null => {
@@ -97,4 +98,17 @@ describe('the address of a repository', () => {
 
   test('stays as it is when it is read again', () =>
     assert.equal(read(read('HTTPS://Example.org') ?? ''), 'https://example.org/'))
+})
+
+describe('the address of a tool server', () => {
+  const take = (url: string) => AmbientAgentConfig.safeParse({ mcp_servers: { a: { url } } })
+  for (const user of ['a%zz:b', 'a:b%', 'a:%e0%a4', '%ff:b', 'a:%c3%28'])
+    test(`${user}@ cannot be decoded and is refused`, () => {
+      assert.match(
+        take(`https://${user}@tools.example/`).error?.issues[0]?.message ?? '',
+        /write "%" itself as %25/,
+      )
+    })
+  for (const user of ['a:b', 'a:%25zz', 'm%C3%BCller:%2F', ''])
+    test(`${user}@ is taken`, () => assert.equal(take(`https://${user}@tools.example/%zz`).success, true))
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { BROKEN_USER, hasBrokenUser } from './percent.ts'
 
 /** What parsers leave out or turn around, each in its own way. */
 const ODD = /[\s\\\p{C}]/u
@@ -23,6 +24,7 @@ export function addressOf(options: {
     .overwrite((value) => (ODD.test(value) ? value : rewrite(value)))
     .refine((value) => isAbsolute(value, schemes), error)
     .refine((value) => !open || !USER.test(value), { error: 'must hold no credentials', abort: true })
+    .refine((value) => !hasBrokenUser(value), BROKEN_USER)
     .overwrite((value) => URL.parse(value)?.href ?? value)
     .refine((value) => !open || !holdsMore(value), 'must hold no credentials, query or fragment')
   // What may be written in other ways is no URI yet.

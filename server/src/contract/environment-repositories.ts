@@ -1,5 +1,6 @@
 import type { EnvironmentRepository } from './environment-repository.ts'
-import { decodePath, readRepositoryName } from './repository-address.ts'
+import { decodePercent } from './percent.ts'
+import { readRepositoryName } from './repository-address.ts'
 
 /** All repositories of an environment; `github_repos` is the wire format's short form. */
 export const repositoriesOf = (config: {
@@ -14,7 +15,7 @@ export const repositoriesOf = (config: {
 
 /** `https://github.com/acme/site.git` is acme/site, and so is the repository of a machine at `/srv/acme/site/.git`. */
 export function ownerOf({ url, local_path = '' }: EnvironmentRepository): { owner: string; repo: string } {
-  const path = (url ? decodePath(new URL(url).pathname) : local_path)
+  const path = (url ? decodePercent(new URL(url).pathname) : local_path)
     .replace(/\/+(\.git\/*)?$/, '')
     .replace(/\.git$/, '')
   const parts = path.split('/').filter(Boolean)
@@ -42,7 +43,7 @@ export function isRepositoryNamed(
 /** Folder of the repository below `/workspace`. */
 export function directoryOf({ directory, url, local_path = '' }: EnvironmentRepository): string {
   if (directory) return directory
-  const path = (url ? decodePath(new URL(url).pathname) : local_path).replace(/\/+(\.git\/*)?$/, '')
+  const path = (url ? decodePercent(new URL(url).pathname) : local_path).replace(/\/+(\.git\/*)?$/, '')
   const name = (path.split('/').at(-1) ?? '')
     .replace(/\.git$/, '')
     .replace(/[^A-Za-z0-9._-]/g, '-')

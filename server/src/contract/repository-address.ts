@@ -1,4 +1,5 @@
 import { addressOf } from './address.ts'
+import { decodePercent } from './percent.ts'
 
 /** Names under which hosts take ssh, or answer pages, and that of their https. */
 const HOSTS: Readonly<Record<string, string>> = {
@@ -73,17 +74,8 @@ export const RepositoryUrl = addressOf({
 export function readRepositoryName(text: string): { host: string | null; path: string } {
   const is_short = SHORT.test(text)
   const url = is_short ? null : URL.parse(settle(toHttps(text)))
-  const path = (url?.protocol === 'https:' ? decodePath(url.pathname) : text).replace(/^\/+|\/+$/g, '')
+  const path = (url?.protocol === 'https:' ? decodePercent(url.pathname) : text).replace(/^\/+|\/+$/g, '')
   return { host: url?.protocol === 'https:' ? url.host : null, path: path.replace(/\.git$/, '') }
-}
-
-/** As people read it; what is not encoded rightly stays as it is. */
-export function decodePath(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
-  }
 }
 
 /** Whether somebody has taken a repository's address for a path of the machine. */

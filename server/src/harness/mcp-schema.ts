@@ -1,4 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { decodePercent } from '../contract/percent.ts'
 import { isRecord } from '../contract/storable-text.ts'
 import { nestsDeeply } from './mcp-limits.ts'
 
@@ -99,7 +100,7 @@ class Writer {
       .slice(1)
       .split('/')
       .filter((part, at) => at > 0 || part !== '')
-      .map((part) => decode(part).replaceAll('~1', '/').replaceAll('~0', '~'))
+      .map((part) => decodePercent(part).replaceAll('~1', '/').replaceAll('~0', '~'))
       .reduce<unknown>((at, part) => {
         if (Array.isArray(at)) return at[Number(part)]
         return isRecord(at) && Object.hasOwn(at, part) ? at[part] : undefined
@@ -139,14 +140,6 @@ function readKeyword(key: string, value: unknown, inner: (schema: unknown) => Sc
   if (SCHEMAS.has(key)) return typeof value === 'boolean' ? value : inner(value)
   if (NUMBERS.has(key)) return readNumber(value)
   return TEXTS.has(key) && typeof value !== 'string' ? undefined : value
-}
-
-function decode(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
 }
 
 const typeOf = (schema: unknown): Schema =>

@@ -4,6 +4,7 @@ import { request as requestHttps } from 'node:https'
 import { isIP, type Socket } from 'node:net'
 import { Readable, Transform } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
+import { decodePercent } from '../contract/percent.ts'
 
 /** Of one answer, however long it is streamed. */
 const MAX_BYTES = 64 * 1024 ** 2
@@ -40,9 +41,11 @@ export function createProxiedFetch(
             path: stripUser(url),
             headers: { ...options.headers, host: url.host, ...authOf(url) },
           })
-        : requestHttps(url, {
+        : // Node would decode the user itself, and throw at what no address of now holds any more.
+          requestHttps(stripUser(url), {
             ...options,
             ...cancel,
+            headers: { ...options.headers, ...authOf(url) },
             // It is used where no agent is named.
             createConnection: await openTunnel(socketPath, url, signal),
           })
@@ -58,11 +61,10 @@ export function createProxiedFetch(
 
 const stripUser = (url: URL): string => `${url.origin}${url.pathname}${url.search}`
 
-/** Node takes it from addresses of its own requests, and not from what a proxy is asked for. */
 const authOf = ({ username, password }: URL): Record<string, string> =>
   username || password
     ? {
-        authorization: `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`,
+        authorization: `Basic ${Buffer.from(`${decodePercent(username)}:${decodePercent(password)}`).toString('base64')}`,
       }
     : {}
 

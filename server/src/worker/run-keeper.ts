@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { v7 as uuidv7 } from 'uuid'
 import { BlobsUnavailable, discardBlob } from '../blobs/blobs.ts'
+import { decodePercent } from '../contract/percent.ts'
 import type { AttachedFile, Keeper, Refused } from '../harness/tool-services.ts'
 import { TURN_STOPPED } from '../log/interruption.ts'
 import { type Sandbox, SandboxFileError } from '../sandbox/sandbox.ts'
@@ -175,14 +176,7 @@ const saysTheSame = (artifact: NewArtifact, kept: ArtifactRow | null): boolean =
   (artifact.description === undefined || artifact.description === kept.description)
 
 /** Some of it may be no encoding at all. */
-const decoded = (url: string): string =>
-  url.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => {
-    try {
-      return decodeURIComponent(bytes)
-    } catch {
-      return bytes
-    }
-  })
+const decoded = (url: string): string => url.replace(/(?:%[0-9a-f]{2})+/gi, decodePercent)
 
 /** Why the file cannot be attached; `null` when it can. Links are not followed, which would lead out of the two folders. */
 async function findFault(sandbox: Sandbox, path: string): Promise<string | null> {

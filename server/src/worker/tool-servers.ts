@@ -1,4 +1,5 @@
 import type { MCPServerConfig } from '../contract/agent-config.ts'
+import { decodePercent } from '../contract/percent.ts'
 import type { ToolServer } from '../harness/harness.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { unseal } from '../sealing/sealing.ts'
@@ -75,6 +76,6 @@ function revealServer(
 
 function secretsOf(text: string): string[] {
   const { username, password, searchParams, hash } = new URL(text)
-  const decoded = [username, password].map((part) => decodeURIComponent(part))
+  const decoded = [username, password].map(decodePercent)
   return [username, password, ...decoded, ...searchParams.values(), hash.slice(1)]
 }

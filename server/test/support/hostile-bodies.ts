@@ -227,6 +227,11 @@ export const HOSTILE_BODIES: HostileCase[] = [
     'config.mcp_servers.a: shared tool servers do not exist here: give command or url instead of warp_id',
   ),
   create(
+    'a tool server whose password cannot be decoded',
+    withConfig({ mcp_servers: { a: { url: 'https://a%zz:b@tools.example/mcp' } } }),
+    'config.mcp_servers.a.url: has a "%" in its user name or password that encodes nothing: write "%" itself as %25',
+  ),
+  create(
     'a tool server on a file',
     withConfig({ mcp_servers: { a: { url: 'file:///etc/passwd' } } }),
     'config.mcp_servers.a.url: must be an http or https address',

@@ -1,3 +1,4 @@
+import { decodePercent } from '../../contract/percent.ts'
 import type { MaskText } from '../cut-text.ts'
 
 const MAX_ADDRESS = 2_000
@@ -20,13 +21,7 @@ export function readWebAddress(given: string): URL | { refusal: string } {
 
 /** An address without the values of secrets, which addresses spell their own way. */
 export function tellAddress(url: string, mask: MaskText): string {
-  const spelled_out = url.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => {
-    try {
-      return decodeURIComponent(bytes)
-    } catch {
-      return bytes
-    }
-  })
+  const spelled_out = url.replace(/(?:%[0-9a-f]{2})+/gi, decodePercent)
   const masked = mask(spelled_out)
   return masked === spelled_out ? url : masked
 }

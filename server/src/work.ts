@@ -145,7 +145,8 @@ export async function work({
   const openWarden: WorkerOptions['openWarden'] = async (worker_id, onLost) => {
     if (companions.startWarden) return companions.startWarden(backend)
     if (config.database_url && !embedded) {
-      return startBeats({ database_url: config.database_url, worker_id, warden_argv, onLost })
+      const onFault = (fault: string) => log.warn({ worker_id, fault }, 'A heartbeat failed; trying again.')
+      return startBeats({ database_url: config.database_url, worker_id, warden_argv, onLost, onFault })
     }
     const warden = spawnWarden(warden_argv)
     warden.died.catch((error: Error) => onLost(error.message))

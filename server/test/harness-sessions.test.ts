@@ -150,4 +150,25 @@ describe('harness sessions', { skip }, () => {
     await settled(run_id, 'SUCCEEDED')
     assert.deepEqual([story, seen], [['open', 'turn', 'turn', 'close'], 2])
   })
+
+  test('what models used by the time the worker stops is told, though nothing else is', async () => {
+    const { run_id } = await startRun(async ({ signal }, { emit }) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      const used = { input_tokens: 3, output_tokens: 4, total_tokens: 7 }
+      await emit({ type: 'usage', data: { model_id: 'a/b', ...used } }).catch(() => {})
+      await emit({
+        type: 'error',
+        data: { message: 'late', error_code: 'internal_error', retryable: false },
+      }).catch(() => {})
+    })
+    await during(1)
+    await worker?.stop()
+    const run = await readStored(store.db, run_id)
+    assert.deepEqual([run.state, run.input_tokens], ['QUEUED', 3])
+    const log = await readWholeLog(store.db, run_id)
+    assert.deepEqual(
+      log.filter(({ type }) => type === 'error'),
+      [],
+    )
+  })
 })

@@ -59,6 +59,7 @@ describe('a warden', { skip }, () => {
       worker_id,
       warden_argv: [slow],
       onLost: () => {},
+      onFault: () => {},
     }).then((beats) => {
       begun = true
       return beats
@@ -78,6 +79,7 @@ describe('a warden', { skip }, () => {
       worker_id,
       warden_argv: ['-e', 'process.exit(3)'],
       onLost: () => {},
+      onFault: () => {},
     })
     await assert.rejects(opening, /The warden ended with 3/)
   })

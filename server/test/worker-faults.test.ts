@@ -19,7 +19,15 @@ import { until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { shell } from './support/service.ts'
-import { addPrincipal, addRun, follow, interrupt, readStored, readWholeLog } from './support/stored.ts'
+import {
+  addPrincipal,
+  addRun,
+  cancel,
+  follow,
+  interrupt,
+  readStored,
+  readWholeLog,
+} from './support/stored.ts'
 import { ofType, printed } from './support/traces.ts'
 import { openTestWorker, type TestWorker, type TestWorkerOptions } from './support/worker.ts'
 
@@ -172,6 +180,19 @@ describe('a worker', { skip }, () => {
     assert.equal((await settled(run_id)).state, 'SUCCEEDED')
   })
 
+  test('says why it cannot hear what callers want, once', async () => {
+    const worker = await start()
+    const failures = () =>
+      worker.log.filter(({ message }) => /what callers want of runs/.test(message)).length
+    await sql`alter table runs rename column interrupt_sequence to elsewhere`.execute(store.db)
+    await until('the fault to be said', () => failures() > 0).finally(() =>
+      sql`alter table runs rename column elsewhere to interrupt_sequence`.execute(store.db),
+    )
+    const { run_id } = await create(worker.pool, shell('echo done'))
+    assert.equal((await settled(run_id)).state, 'SUCCEEDED')
+    assert.equal(failures(), 1)
+  })
+
   test('keeps a run until its processes are shown to be gone', async () => {
     let heal = () => {}
     const worker = await start({ onLog: (message) => void (/processes/.test(message) && heal()) })
@@ -221,6 +242,41 @@ describe('a worker', { skip }, () => {
     const { run_id } = await create(worker.pool, shell('echo done'))
     assert.equal((await settled(run_id)).state, 'SUCCEEDED')
     assert.equal(destroyed_while_held, true)
+  })
+
+  test('gives the slots of cancelled runs to others while their workspaces are packed', async () => {
+    const packed = Promise.withResolvers<void>()
+    const held = new Set<string>()
+    const slow = (sandbox: Sandbox, run_id: string): Sandbox => ({
+      ...sandbox,
+      async hold() {
+        if (cancelled.includes(run_id)) {
+          held.add(run_id)
+          await packed.promise
+        }
+        return sandbox.hold()
+      },
+    })
+    const worker = await start({
+      wrap: (backend) => ({
+        ...methodsOf(backend),
+        create: async (spec) => slow(await backend.create(spec), spec.run_id),
+      }),
+    })
+    const cancelled: string[] = []
+    // As many as the worker has slots.
+    for (let n = 0; n < 4; n += 1) {
+      const { run_id, principal_id } = await create(worker.pool, shell('touch made; echo made; sleep 600'))
+      cancelled.push(run_id)
+      await until('the file', async () => printed(await eventsOf(run_id)) !== '')
+      await cancel(store.db, run_id, principal_id)
+    }
+    await until('all to be packed', () => held.size === 4)
+    const { run_id } = await create(worker.pool, shell('echo done'))
+    assert.equal((await settled(run_id)).state, 'SUCCEEDED')
+    assert.equal((await readStored(store.db, cancelled[0] ?? '')).worker_id, worker.worker_id)
+    packed.resolve()
+    for (const id of cancelled) assert.equal((await settled(id)).state, 'CANCELLED')
   })
 
   test('stops a run whose budget is spent at every turn from then on', async () => {

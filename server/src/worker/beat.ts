@@ -2,7 +2,7 @@ import { uptime } from 'node:os'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import type { SandboxRef } from '../sandbox/sandbox.ts'
 import { QUICK } from '../store/connection-limits.ts'
-import { openPostgres } from '../store/db.ts'
+import { isUnavailable, openPostgres } from '../store/db.ts'
 import { beat } from '../store/leases.ts'
 import type { Warden } from './context.ts'
 import { SILENCE_MS } from './sweep.ts'
@@ -35,7 +35,7 @@ export interface Beats extends Warden {
 }
 
 /** `declared`: by a sweeper; a worker may begin again under another id. */
-type Report = { beating: true } | { lost: string; declared: boolean }
+type Report = { beating: true } | { lost: string; declared: boolean } | { fault: string }
 
 /** The worker was declared lost before it had begun: the database was silent, say. Another may be started. */
 export class LostAtStart extends Error {
@@ -51,9 +51,13 @@ export class LostAtStart extends Error {
  * declared lost after that, or when the warden died.
  */
 export async function startBeats(
-  options: Omit<ThreadData, 'beat_thread' | 'sign'> & { onLost: (reason: string) => void },
+  options: Omit<ThreadData, 'beat_thread' | 'sign'> & {
+    onLost: (reason: string) => void
+    /** Why no beat can be stored, other than that the database is away. */
+    onFault: (message: string) => void
+  },
 ): Promise<Beats> {
-  const { onLost, ...data } = options
+  const { onLost, onFault, ...data } = options
   const sign = new BigInt64Array(new SharedArrayBuffer(8))
   const giveSign = () => void Atomics.store(sign, 0, uptimeMs())
   giveSign()
@@ -72,6 +76,7 @@ export async function startBeats(
   const lose = (reason: string, declared = false) =>
     beating ? onLost(reason) : begun.reject(declared ? new LostAtStart(reason) : new Error(reason))
   thread.on('message', (report: Report) => {
+    if ('fault' in report) return onFault(report.fault)
     if ('lost' in report) return lose(report.lost, report.declared)
     beating = true
     begun.resolve()
@@ -101,6 +106,7 @@ function runThread(data: ThreadData): void {
   let timer: NodeJS.Timeout | undefined
   let beating = false
   let over = false
+  let said = ''
 
   const end = async (reason: string | null, declared = false): Promise<void> => {
     if (over) return
@@ -130,8 +136,12 @@ function runThread(data: ThreadData): void {
       warden.stamp(began)
       if (!beating) warden.ready.then(() => report({ beating: true }))
       beating = true
-    } catch {
-      // The database is away. The warden freezes the sandboxes until a beat succeeds again.
+    } catch (error) {
+      // The warden freezes the sandboxes until a beat succeeds again.
+      if (!isUnavailable(error) && String(error) !== said) {
+        said = String(error)
+        report({ fault: said })
+      }
     }
     const next = Math.max(0, BEAT_MS - (uptime() - began) * 1000)
     if (!over) timer = setTimeout(tick, next)

@@ -73,10 +73,10 @@ export class Claims {
       const waiting = new Promise<void>((resolve) => {
         this.#wake = resolve
       })
-      const free = slots - this.#executions.size
+      const free = slots - this.#executions.slots_taken
       const room = await this.#hasRoom()
       const claimed = free > 0 && room ? await this.#claim(free) : 0
-      if (claimed > 0 && this.#executions.size < slots) continue
+      if (claimed > 0 && this.#executions.slots_taken < slots) continue
       const { signal } = this.#closing
       await Promise.race([waiting, wait(CLAIM_POLL_MS, undefined, { signal }).catch(() => {})])
     }

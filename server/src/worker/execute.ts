@@ -11,6 +11,7 @@ import { type Budget, createBudget, unpriced } from './budget.ts'
 import type { WorkerContext } from './context.ts'
 import { describeFault, INTERRUPTED, NO_ARTIFACTS, notInstalled } from './endings.ts'
 import { createEventWriter, type EventWriter } from './event-writer.ts'
+import type { ExecutionHooks } from './execution-hooks.ts'
 import { FencedStore } from './fenced-store.ts'
 import { createInbox, type RunInbox } from './inbox.ts'
 import { Interrupts } from './interrupts.ts'
@@ -38,8 +39,10 @@ export class Execution {
   readonly attempt: number
   /** Resolves when the run is released: true, or false when that could not be recorded. Its processes are stopped either way. */
   readonly done: Promise<boolean>
+  /** Cancelled, its processes stopped: only its workspace is still kept, for which no other run need wait. */
+  packing = false
   readonly #context: WorkerContext
-  readonly #onDiskFull: () => void
+  readonly #hooks: ExecutionHooks
   readonly #store: FencedStore
   readonly #stopping = new Stopping()
   readonly #writer: EventWriter
@@ -61,9 +64,9 @@ export class Execution {
   /** Why another attempt is to go on, and whether this one counts as failed. */
   #handover = { reason: FAILED, counted: true }
 
-  constructor(context: WorkerContext, lease: Lease, onDiskFull: () => void) {
+  constructor(context: WorkerContext, lease: Lease, hooks: ExecutionHooks) {
     this.#context = context
-    this.#onDiskFull = onDiskFull
+    this.#hooks = hooks
     this.run_id = lease.run_id
     this.attempt = lease.attempt
     // An attempt before may have been lost between its last step and what follows it.
@@ -420,7 +423,7 @@ export class Execution {
     const others = await this.#store.hasOtherWorker(this.#context.settings.pool)
     if (!others) return false
     this.#handover = { reason: 'The disk of the worker is full.', counted: true }
-    this.#onDiskFull()
+    this.#hooks.onDiskFull()
     return true
   }
 
@@ -435,6 +438,8 @@ export class Execution {
     this.#snapshots?.endTurn()
     if (used) {
       await stopProcesses(used, this.#context, lost)
+      this.packing = keeps && this.#stopping.is('cancelled')
+      if (this.packing) this.#hooks.onPacking()
       if (keeps) await this.#keepLast()
       if (!goes_on) await this.#snapshots?.removeOlder()
       await giveBack(used, this.#context, this.#overfull !== null)
@@ -488,7 +493,10 @@ export class Execution {
   }
 
   #emit(...events: NewEvent[]): Promise<void> {
-    return this.#stopping.is('shutdown') ? Promise.reject(new LeaseLost()) : this.#writer.emit(...events)
+    // What models have used by then is paid for, whoever goes on.
+    const stays = events.every(({ type }) => type === 'usage') && !this.#stopping.is('lost')
+    if (this.#stopping.is('shutdown') && !stays) return Promise.reject(new LeaseLost())
+    return this.#writer.emit(...events)
   }
 
   #warn(error: unknown, message: string): void {

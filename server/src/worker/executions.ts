@@ -1,13 +1,12 @@
 import type { Lease } from '../store/leases.ts'
 import type { WorkerContext } from './context.ts'
 import { Execution } from './execute.ts'
+import type { ExecutionHooks } from './execution-hooks.ts'
 import type { StopReason } from './stopping.ts'
 
-interface Hooks {
+interface Hooks extends ExecutionHooks {
   /** Something about one of the runs has changed. */
   onOrder: () => void
-  /** A run is about to be handed back because the disk has no room for it. */
-  onDiskFull: () => void
   onEnd: () => void
 }
 
@@ -28,8 +27,14 @@ export class Executions {
     return this.#living.size
   }
 
+  /** Slots that are taken. Workspaces of cancelled runs are packed beside them, as many at once as there are slots. */
+  get slots_taken(): number {
+    const packing = this.all().filter((execution) => execution.packing).length
+    return this.#living.size - Math.min(packing, this.#context.settings.slots)
+  }
+
   start(lease: Lease): void {
-    const execution = new Execution(this.#context, lease, this.#hooks.onDiskFull)
+    const execution = new Execution(this.#context, lease, this.#hooks)
     const stopListening = this.#context.watch.onRun(lease.run_id, this.#hooks.onOrder)
     this.#living.set(lease.run_id, execution)
     this.#unreleased.delete(lease.run_id)

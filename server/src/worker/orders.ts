@@ -4,6 +4,7 @@ import type { Claims } from './claims.ts'
 import type { WorkerContext } from './context.ts'
 import type { Execution } from './execute.ts'
 import type { Executions } from './executions.ts'
+import { createFaultLog } from './fault-log.ts'
 import { FencedStore } from './fenced-store.ts'
 import { FAILED, letGo, STOPPING } from './let-go.ts'
 
@@ -25,6 +26,7 @@ export class Orders {
   readonly #executions: Executions
   readonly #claims: Claims
   readonly #closing = new AbortController()
+  readonly #faults: ReturnType<typeof createFaultLog>
   readonly #retries = new Map<string, { at: number; pause_ms: number }>()
   #timer: NodeJS.Timeout | undefined
   #reading: Promise<void> | null = null
@@ -36,6 +38,7 @@ export class Orders {
     this.#worker_id = worker_id
     this.#executions = executions
     this.#claims = claims
+    this.#faults = createFaultLog(context.log, 'Reading what callers want of runs failed; trying again.')
   }
 
   start(): void {
@@ -58,7 +61,7 @@ export class Orders {
       return
     }
     this.#reading = this.#look()
-      .catch((error) => this.#context.log.warn({ err: error }, 'Reading orders failed; trying again.'))
+      .catch((error) => this.#faults.say(error))
       .then(() => wait(PAUSE_MS, undefined, { ref: false }))
       .finally(() => {
         this.#reading = null
@@ -72,12 +75,8 @@ export class Orders {
     this.#looked_at = performance.now()
     const executed = this.#executions.all()
     const mark = this.#claims.mark()
-    let commands: Command[]
-    try {
-      commands = await readCommands(this.#context.store.db, this.#worker_id)
-    } catch {
-      return // The database is away; the next look tries again.
-    }
+    const commands = await readCommands(this.#context.store.db, this.#worker_id)
+    this.#faults.clear()
     const held = new Map(commands.map((command) => [command.run_id, command]))
     for (const execution of executed) passOn(held.get(execution.run_id), execution)
     // Certain only if no claim was under way meanwhile.

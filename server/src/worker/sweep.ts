@@ -5,6 +5,7 @@ import { requeueLost } from '../store/transitions.ts'
 import type { Watch } from '../store/watch.ts'
 import { endLostSessions } from '../store/workers.ts'
 import type { Logger } from './context.ts'
+import { createFaultLog } from './fault-log.ts'
 
 const LOOK_MS = 500
 /** Longer than this without a look, or for one, and what was seen before says nothing. */
@@ -44,6 +45,7 @@ export function startSweep(
         lost = true
       }
     }
+    // What fails here the other loop tries again, and says.
     if (lost) recover().catch(() => {})
   }
   const recover = async (): Promise<void> => {
@@ -52,18 +54,19 @@ export function startSweep(
     const ended = await endLostSessions(store.quick)
     if (ended > 0) log.warn({ ended }, 'Database sessions of lost workers held on to runs and were ended.')
   }
-  const stops = [repeat(look), repeat(recover)]
+  const stops = [repeat(look, log), repeat(recover, log)]
   return async () => {
     await Promise.all(stops.map((stop) => stop()))
   }
 }
 
-/** Again and again until the function it returns is called. Where it fails the database is away, and nothing is done. */
-function repeat(work: () => Promise<void>): () => Promise<void> {
+/** Again and again until the function it returns is called. */
+function repeat(work: () => Promise<void>, log: Logger): () => Promise<void> {
+  const faults = createFaultLog(log, 'Looking for lost workers and their runs failed; trying again.')
   const stopping = new AbortController()
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      await work().catch(() => {})
+      await work().then(faults.clear, faults.say)
       await wait(LOOK_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
     }
   }

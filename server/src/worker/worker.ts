@@ -120,6 +120,7 @@ class Life implements WorkerHandle {
     this.#executions = new Executions(context, {
       onOrder: () => this.#orders.read(),
       onDiskFull: () => this.#claims.rest(),
+      onPacking: () => this.#claims.nudge(),
       onEnd: () => this.#countEnd(),
     })
     // Workspaces that only wait for follow-ups must not keep new runs waiting.

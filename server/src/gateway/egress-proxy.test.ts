@@ -354,4 +354,31 @@ describe('the proxy of a sandbox', () => {
     own.close()
     return { status: response.statusCode, is_whole }
   }
+
+  test('a connection on which nothing moves is closed on both sides', async () => {
+    const upstream: Socket[] = []
+    // It says nothing, whatever it is asked.
+    const silent = createTcpServer((socket) => void upstream.push(socket.resume()))
+    const silent_port = await listen(silent)
+    const rules = { hosts: ['localhost'], private_hosts: [`localhost:${silent_port}`] }
+    const own = createEgressProxy(rules, () => {}, null, null, 50)
+    const own_path = join(directory, 'idle')
+    await new Promise<void>((resolve) => own.listen(own_path, resolve))
+    try {
+      const tunnelled = connect(own_path)
+      tunnelled.write(`CONNECT localhost:${silent_port} HTTP/1.1\r\n\r\n`)
+      await once(tunnelled, 'data')
+      // Begins TLS, and is never answered.
+      connectTls({ socket: tunnelled, servername: 'localhost' }).on('error', () => {})
+      await once(tunnelled, 'close')
+      const plain = request({ socketPath: own_path, path: `http://localhost:${silent_port}/`, agent: false })
+      const [answer] = (await once(plain.end(), 'response')) as [IncomingMessage]
+      assert.equal(answer.resume().statusCode, 502)
+      for (const socket of upstream) if (!socket.destroyed) await once(socket, 'close')
+    } finally {
+      for (const socket of upstream) socket.destroy()
+      own.close()
+      silent.close()
+    }
+  })
 })

@@ -24,6 +24,8 @@ const MAX_PIPELINED = 16
 const MAX_WAITING = 512
 const HEADERS_MS = 60_000
 const KEEP_ALIVE_MS = 30_000
+/** A connection on which nothing moves for so long is over: its place is one of `MAX_CONNECTIONS`, and nobody else gives it up. */
+export const IDLE_MS = 15 * 60_000
 /** Who was refused gets so long to read why. */
 const LINGER_MS = 5_000
 
@@ -36,6 +38,7 @@ export function createEgressProxy(
   onRefusal: (refusal: Refusal) => void,
   git: GitGateway | null = null,
   models: ModelGateway['answer'] | null = null,
+  idle_ms = IDLE_MS,
 ): Server {
   const findAddresses = openDirectory(rules)
   /** What plain HTTP within a tunnel goes to. */
@@ -76,7 +79,7 @@ export function createEgressProxy(
         is_open = true
         client.write('HTTP/1.1 200 Connection established\r\n\r\n')
         if (head.length > 0) client.unshift(head)
-        if (await asksForTls(client, target)) return join(client, upstream)
+        if (await asksForTls(client, target)) return join(client, upstream, idle_ms)
         // Some clients tunnel plain HTTP as well. What it asks for must be seen.
         upstream.destroy()
         tunnels.set(client, target)
@@ -105,7 +108,8 @@ export function createEgressProxy(
       try {
         if (tunnel && tunnel.host !== asked.host) throw new Refused(tunnel, 'server_name')
         const target = tunnel ?? asked
-        await passOn(incoming, response, { url, target, addresses: await findAddresses(target), signal })
+        const addresses = await findAddresses(target)
+        await passOn(incoming, response, { url, target, addresses, signal, idle_ms })
       } catch (error) {
         const { status, message } = answerTo(error)
         refuse(response, status, message)
@@ -149,8 +153,10 @@ function createWaiting(): (socket: Socket, response: ServerResponse) => AbortSig
   }
 }
 
-function join(client: Socket, upstream: Socket): void {
+function join(client: Socket, upstream: Socket, idle_ms: number): void {
   const done = () => {}
+  // What moves passes both, so one says it of both. The pipelines take the other one with it.
+  client.setTimeout(idle_ms, () => client.destroy())
   pipeline(client, upstream, done)
   pipeline(upstream, client, done)
 }

@@ -11,9 +11,9 @@ const AGENT = new Agent({ keepAlive: false })
 export async function passOn(
   incoming: IncomingMessage,
   response: ServerResponse,
-  to: { url: URL; target: Target; addresses: Address[]; signal: AbortSignal },
+  to: { url: URL; target: Target; addresses: Address[]; signal: AbortSignal; idle_ms: number },
 ): Promise<void> {
-  const { url, target, addresses, signal } = to
+  const { url, target, addresses, signal, idle_ms } = to
   // How long the body is must be said anew. Node would say nothing of a GET's, and what follows were another request.
   const is_chunked = incoming.headers['transfer-encoding'] !== undefined
   const outgoing = request({
@@ -29,6 +29,7 @@ export async function passOn(
     setHost: false,
     signal,
   })
+  outgoing.setTimeout(idle_ms, () => outgoing.destroy())
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', (answer) => (Number(answer.statusCode) < 200 ? reject() : resolve(answer)))
     outgoing.once('close', reject)

@@ -135,8 +135,8 @@ export async function retryDelivery(services: RunServices, delivery_id: string):
     if (!waiting) return null
     const { is_expired, ...kept } = waiting
     const sent: Sent = { ...kept, signed_as: null }
-    const trigger = await findHook(trx, sent.trigger_id)
-    if (!trigger || !(await holdHook(trx, sent.trigger_id)))
+    const trigger = await findHook(trx, kept.trigger_id)
+    if (!trigger || !(await holdHook(trx, kept.trigger_id)))
       return giveUp(
         trx,
         delivery_id,

@@ -228,7 +228,15 @@ test('Docker is tried with the default image, and nothing of the trial stays', {
   }
   const missing = await examine(makeHome(), { RUNYARD_DEFAULT_IMAGE: 'runyard-test:absent' })
   assert.match(missing.of('Docker')[1]?.fix ?? '', /^docker pull runyard-test:absent/)
-  assert.match(missing.of('Sandbox')[0]?.says ?? '', /Runs get bubblewrap/)
+  assert.equal(missing.code, 1)
+  assert.match(
+    missing.of('Sandbox')[0]?.says ?? '',
+    /bubblewrap does not take its place: RUNYARD_DEFAULT_IMAGE/,
+  )
+  const allowed = await examine(makeHome(), {
+    ...{ RUNYARD_DEFAULT_IMAGE: 'runyard-test:absent', RUNYARD_ALLOW_SANDBOX_FALLBACK: '1' },
+  })
+  assert.match(allowed.of('Sandbox')[0]?.says ?? '', /Runs get bubblewrap/)
 })
 
 test('an engine that says nothing and a directory that is none keep it from nothing', LIMIT, async () => {

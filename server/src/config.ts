@@ -72,6 +72,7 @@ const Variables = z.object({
     .refine((names) => names.every(isImagePattern), 'must be image names, such as node:* or ghcr.io/acme/*')
     .optional(),
   RUNYARD_ALLOW_WEAK_LIMITS: flag.optional(),
+  RUNYARD_ALLOW_SANDBOX_FALLBACK: flag.optional(),
   RUNYARD_EGRESS: z.enum(['none', 'allowlist', 'open']).optional(),
   RUNYARD_PRIVATE_HOSTS: z
     .string()
@@ -181,6 +182,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, directo
     docker_runtime: env.RUNYARD_DOCKER_RUNTIME,
     images: env.RUNYARD_IMAGES,
     allow_weak_limits: env.RUNYARD_ALLOW_WEAK_LIMITS ?? false,
+    allow_sandbox_fallback: env.RUNYARD_ALLOW_SANDBOX_FALLBACK ?? false,
     egress: env.RUNYARD_EGRESS,
     private_hosts: env.RUNYARD_PRIVATE_HOSTS ?? [],
     git_hosts: env.RUNYARD_GIT_HOSTS ?? {},

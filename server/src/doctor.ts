@@ -13,6 +13,7 @@ import { openModels } from './harness/models.ts'
 import { listInstalled } from './installed-agents.ts'
 import { openBlobs } from './open-blobs.ts'
 import { DEFAULT_IMAGE } from './sandbox/docker.ts'
+import { ALLOW_FALLBACK, whyNoFallback } from './sandbox/fallback.ts'
 import { examineBubblewrap, examineDocker, type Finding, type Prospect } from './sandbox/prospects.ts'
 import { userName } from './sandbox/user-name.ts'
 import { readDatabaseState } from './store/database-state.ts'
@@ -140,6 +141,20 @@ async function* examineSandboxes(config: Config): AsyncGenerator<Diagnosis> {
   if (docker) yield* under('Docker', requested ? docker.findings : demote(docker))
   const bubblewrap = requested === 'docker' ? null : await tryBubblewrap(config)
   if (bubblewrap) yield* under('bubblewrap', requested ? bubblewrap.findings : demote(bubblewrap))
+  const used = { data_dir: config.data_dir, allow_fallback: config.allow_sandbox_fallback }
+  const image = config.default_image ? { default_image: config.default_image } : {}
+  const changes =
+    docker && !docker.works && !requested && bubblewrap?.works
+      ? await whyNoFallback({ ...used, ...image })
+      : null
+  if (changes !== null)
+    return yield* under('Sandbox', [
+      {
+        state: 'bad',
+        says: `Docker does not work, and bubblewrap does not take its place: ${changes}.`,
+        fix: ALLOW_FALLBACK,
+      },
+    ])
   const chosen = docker?.works ? 'Docker' : bubblewrap?.works ? 'bubblewrap' : null
   const why = requested ? 'as RUNYARD_SANDBOX says' : 'the strongest that works here'
   yield* under('Sandbox', [
@@ -150,6 +165,15 @@ async function* examineSandboxes(config: Config): AsyncGenerator<Diagnosis> {
           says: 'No sandbox works here as it is.',
           fix: 'Do what is said above for one of them.',
         },
+  ])
+  if (chosen !== 'bubblewrap' || requested || (await whyNoFallback({ ...used, is_shared: true })) === null)
+    return
+  yield* under('Sandbox', [
+    {
+      state: 'weak',
+      says: 'A `worker` does not start so: this machine has Docker, and it does not work.',
+      fix: ALLOW_FALLBACK,
+    },
   ])
 }
 

@@ -110,6 +110,7 @@ export async function work({
     ...(config.default_image ? { default_image: config.default_image } : {}),
     tools_dir,
     findTools: () => findAgentsFolder(config),
+    ...{ allow_fallback: config.allow_sandbox_fallback, is_shared: !embedded },
     ...(config.docker_runtime ? { docker_runtime: config.docker_runtime } : {}),
     logger: log,
   })

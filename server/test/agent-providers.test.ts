@@ -72,8 +72,11 @@ describe('an agent whose provider fails', {
   for (const how of ['', ' SAYS'])
     test(`ends as the provider's answer says, not as the agent does${how}`, async () => {
       const key = await play(`? KEY${how} x1`)
-      assert.deepEqual(key.end, ['ERROR', 'authentication_required', false])
-      assert.match(key.message, /^The model provider refused the key it was given\. Check the key/)
+      assert.deepEqual(key.end, ['FAILED', 'external_authentication_required', false])
+      assert.match(
+        key.message,
+        /^The model provider openai refused the service's API key\. Set a valid one \(OPENAI_API_KEY\)/,
+      )
       // How the others are told does not depend on what the agent says.
       if (how && !LONG) return
       const unknown = await play(`? UNKNOWN${how} x1`)
@@ -89,7 +92,7 @@ describe('an agent whose provider fails', {
 
   test('a call that was answered beside the one that failed says nothing of why the agent failed', async () => {
     const key = await play('? KEY x1 beside TITLE')
-    assert.deepEqual(key.end, ['ERROR', 'authentication_required', false])
+    assert.deepEqual(key.end, ['FAILED', 'external_authentication_required', false])
     const busy = await play('? BUSY x1 beside TITLE')
     assert.equal(busy.message, 'The model provider is not available now (HTTP 503): too much to do.')
     const went_on = await play('? KEY SAYS x1 beside TITLE')
@@ -125,15 +128,15 @@ describe('an agent whose provider fails', {
     ['BREAKS', /broke off its answer: scripted failure\. \d+ tries in \d+ s\.$/],
     ['PAGE', /could not be read: it is not a stream of events \(content type "text\/html"\)\. .* 3 tries in/],
     ['EMPTY', /could not be read: it is empty \(HTTP 204\)\. .* 3 tries in/],
-    ['KEY', /refused the key it was given/],
+    ['KEY', /refused the service's API key/],
   ] as const) {
     const registered = ['BUSY', 'SILENT', 'KEY'].includes(what) ? test : onlyLong
     registered(`an agent that asks for ever is stopped when the time for it is over: ${what}`, async () => {
       const { events, message, end } = await play(`? ${what}`)
-      assert.deepEqual(end.slice(0, 2), [
-        'ERROR',
-        what === 'KEY' ? 'authentication_required' : 'resource_unavailable',
-      ])
+      assert.deepEqual(
+        end.slice(0, 2),
+        what === 'KEY' ? ['FAILED', 'external_authentication_required'] : ['ERROR', 'resource_unavailable'],
+      )
       assert.match(message, words)
       assert.equal(ofType(events, 'retrying').length > 0, what !== 'KEY')
     })

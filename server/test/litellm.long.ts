@@ -133,7 +133,10 @@ describe('behind LiteLLM', { skip: whyNoLitellm() }, () => {
       const own = apiOf(other)
       const config = { model_id: 'openai/talker' }
       const run = await own.ended(await own.create({ prompt: 'Hello?', config }))
-      assert.deepEqual([run.state, run.status_message?.error_code], ['ERROR', 'authentication_required'])
+      assert.deepEqual(
+        [run.state, run.status_message?.error_code],
+        ['FAILED', 'external_authentication_required'],
+      )
       assert.doesNotMatch(JSON.stringify(run), /sk-wrong/)
     } finally {
       await other.stop()

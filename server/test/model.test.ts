@@ -285,10 +285,10 @@ describe('a run with a model', () => {
     assert.match(status_message?.message ?? '', /max_cost_usd.*"openai\/other".*max_tokens/)
   })
 
-  test('a provider that refuses the key ends the run ERROR, without the key', async () => {
+  test('a provider that refuses the key ends the run FAILED, without the key', async () => {
     const run = await api.ended(await api.create({ prompt: 'Who goes there?' }))
-    assert.equal(run.state, 'ERROR')
-    assert.equal(run.status_message?.error_code, 'authentication_required')
+    assert.equal(run.state, 'FAILED')
+    assert.equal(run.status_message?.error_code, 'external_authentication_required')
     assert(!JSON.stringify(run).includes(KEY) && !service.log().includes(KEY))
   })
 })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { bubblewrapSetup, chooseBackend, createFormerBackends } from '../src/sandbox/choose.ts'
+import { keepLastBackend } from '../src/sandbox/fallback.ts'
 
 const data_dir = mkdtempSync(join(tmpdir(), 'runyard-choose-'))
 const options = { data_dir, installation_id: 'choose', logger: { info: () => {} } }
@@ -47,6 +48,30 @@ test('an earlier backend that could not be reached at first is found later, and 
   now += 10 * 60_000
   const [again] = await readFormer()
   assert.equal(again, found)
+})
+
+test('bubblewrap does not take the place of a Docker that is there, was used, or is asked for', async () => {
+  const refused = (also: object, why: RegExp) =>
+    assert.rejects(chooseBackend({ ...options, ...also }), (error: Error) => {
+      assert.equal(error.name, 'SandboxFault')
+      assert.match(
+        error.message,
+        /^Docker does not work: no Docker engine answers.*RUNYARD_SANDBOX=bubblewrap/,
+      )
+      assert.match(error.message, why)
+      return true
+    })
+  const allow_fallback = true
+  await refused({ is_shared: true }, /since this machine has Docker/)
+  await refused({ default_image: 'acme/site:1' }, /since RUNYARD_DEFAULT_IMAGE asks for Docker/)
+  const before = join(data_dir, 'docker-before')
+  keepLastBackend(before, 'docker')
+  await refused({ data_dir: before }, /since runs had Docker until now/)
+  const asked = { is_shared: true, default_image: 'acme/site:1', allow_fallback }
+  const { backend, reason } = await chooseBackend({ ...options, ...asked, data_dir: before })
+  assert.deepEqual([backend.name, /^not Docker: /.test(reason)], ['bubblewrap', true])
+  // From then on it is what runs have.
+  assert.equal((await chooseBackend({ ...options, data_dir: before })).backend.name, 'bubblewrap')
 })
 
 test('with neither it names both reasons and the line to install one', async () => {

@@ -105,12 +105,13 @@ export type ModelCallState =
 
 /**
  * Why there was no whole answer. `body`: the beginning of what the provider said, in the middle of its answer where it broke that
- * off; it may quote a key that is not the operator's. `unreadable`: it was a success and held no answer.
+ * off; it may quote a key that is not the operator's. `unreadable`: it was a success and held no answer. `code`: Node's name for
+ * the fault of the connection.
  */
 export type ModelCallFailure =
   | { type: 'refused'; status: number; headers: Record<string, string>; body: string }
   | { type: 'silent'; silent_ms: number }
-  | { type: 'unreachable'; message: string }
+  | { type: 'unreachable'; message: string; code?: string }
   | { type: 'broken_off'; body?: string }
   | { type: 'unreadable'; status: number; content_type: string; is_empty: boolean }
 

@@ -69,7 +69,7 @@ export function explainStatus(
   const name = nameOf(repository)
   if (status === 401 || status === 403)
     return credential
-      ? `${repository.host} refused the secret ${credential.name} for ${repository.path} (status ${status}).`
+      ? `${repository.host} refused the secret ${credential.name} for ${repository.path} (status ${status}). Give it a token that is valid and may reach the repository.`
       : `${repository.host} asks for a credential for ${repository.path}, and no secret of the environment is for it.`
   if (status === 404)
     return `${repository.host} has no repository ${repository.path}${credential ? `, or the secret ${credential.name} does not reach it` : ''}.`

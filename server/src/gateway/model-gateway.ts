@@ -215,10 +215,14 @@ function describeEnd(error: unknown): ModelCallState {
   if (error instanceof Silent)
     return { state: 'failed', failure: { type: 'silent', silent_ms: error.silent_ms } }
   if (error instanceof Unreachable)
-    return { state: 'failed', failure: { type: 'unreachable', message: error.message } }
+    return { state: 'failed', failure: { type: 'unreachable', message: error.message, ...codeOf(error) } }
   return error instanceof NotTaken
     ? { state: 'given_up' }
     : { state: 'failed', failure: { type: 'broken_off' } }
+}
+
+function codeOf({ cause }: Unreachable): { code?: string } {
+  return cause instanceof Error && 'code' in cause ? { code: String(cause.code) } : {}
 }
 
 /** A request that is refused for its body. */

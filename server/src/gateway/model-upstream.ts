@@ -66,7 +66,7 @@ export function askModel(
       ...(to.api_key === null ? {} : credential(to.api, to.api_key)),
     },
   })
-  const gone = new Unreachable(`The provider ${provider} could not be reached.`)
+  const gone = (cause?: Error) => new Unreachable(`The provider ${provider} could not be reached.`, { cause })
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('timeout', () => {
       reject(new Silent(provider, silent_ms()))
@@ -74,12 +74,12 @@ export function askModel(
     })
     outgoing.once('finish', () => outgoing.setTimeout(silent_ms()))
     outgoing.once('response', resolve)
-    outgoing.on('error', () => reject(gone))
-    outgoing.once('close', () => reject(gone))
+    outgoing.on('error', (error) => reject(gone(error)))
+    outgoing.once('close', () => reject(gone()))
     // Nobody asked for another protocol.
     outgoing.once('upgrade', (_answer, socket) => {
       socket.destroy()
-      reject(gone)
+      reject(gone())
     })
   })
   sendBody(body, outgoing)

@@ -7,6 +7,7 @@ import type { AgentGone, OddAnswer } from './acp-connection.ts'
 import type { Severed } from './acp-stream.ts'
 import { clip, type MaskText } from './cut-text.ts'
 import type { Outcome } from './harness.ts'
+import { judgeAgentWords } from './model-errors.ts'
 import { describeTime } from './retries.ts'
 import { endSentence } from './sentence.ts'
 
@@ -105,11 +106,25 @@ export function describeError(
   const message = `The agent ${name} reports: ${endSentence(quote(told, mask))}`
   if (error.code === AUTH_REQUIRED)
     return failed(`${message}${missing_key ? hint(missing_key) : ''}`, 'integration_not_configured')
+  const refused = judgeAgentWords(told)
+  if (refused) return failed(`${message} ${REFUSED[refused].advice}`, REFUSED[refused].error_code)
   return {
     state: 'ERROR',
     status_message: { message, error_code: 'resource_unavailable', retryable: true },
   }
 }
+
+const REFUSED = {
+  key: {
+    error_code: 'external_authentication_required',
+    advice:
+      "Its provider refused the key: put a valid one into the environment's secrets, or into the service's settings, then send a follow-up.",
+  },
+  credit: {
+    error_code: 'insufficient_credits',
+    advice: "Add credit at its provider, or give the environment another account's key.",
+  },
+} as const
 
 const hint = (variable: string): string =>
   ` It has no key: set ${variable} for the service, or give it to the environment as a secret.`

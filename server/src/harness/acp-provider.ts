@@ -1,13 +1,18 @@
 import type { NewEvent } from '../contract/event.ts'
 import type { ModelCall, ModelCalls, Outcome } from './harness.ts'
-import { judgeModelCall, type ModelFailure, modelOutcome } from './model-errors.ts'
-import { available, type Models } from './models.ts'
+import { judgeModelCall, type ModelFailure } from './model-errors.ts'
+import { available, IS_ADDRESS_RIGHT, type Models } from './models.ts'
+import { modelOutcome } from './provider-refusal.ts'
 import { describeTries } from './retries.ts'
 
 /** An agent may ask again at once, over and over. */
 const TELL_MS = 1_000
 /** Of failures that new tries do not help against, those of every call: others are the agent's to deal with. */
-const OF_ALL_CALLS = ['authentication_required', 'insufficient_credits']
+const OF_ALL_CALLS = [
+  'external_authentication_required',
+  'insufficient_credits',
+  'integration_not_configured',
+]
 
 /** In a row, of those: one alone may be of a model beside the agent's own. */
 const MAX_REFUSALS = 3
@@ -66,6 +71,9 @@ export class ProviderWatch {
     const failure = this.#failure ?? (reported ? this.#passed : null)
     if (failure === null) return null
     if (failure.type === 'unknown_model') {
+      const { asked } = failure
+      if (asked && !asked.is_api)
+        return modelOutcome('FAILED', `${asked.answer}. ${IS_ADDRESS_RIGHT}`, 'integration_not_configured')
       const listed = available(await this.#surroundings.models.list())
       const message = `The provider does not know the model that the agent asked for. ${listed}`
       return modelOutcome('FAILED', message, 'integration_not_configured')
@@ -89,7 +97,7 @@ export class ProviderWatch {
     }
     this.#at_work.delete(call.id)
     if (call.state === 'answered') this.#reset(this.#beside.has(call.id))
-    if (call.state === 'failed') this.#note(judgeModelCall(call.failure))
+    if (call.state === 'failed') this.#note(judgeModelCall(call.failure, call.provider))
     if (this.#is_late && (call.state === 'failed' || this.#at_work.size === 0)) this.#giveUp()
   }
 

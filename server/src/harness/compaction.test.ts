@@ -134,7 +134,7 @@ test('a summary that fails for a passing reason is asked for again', async () =>
     script: strict(printing(8, 1_000), { summarise: () => ({ error: { status: 401 } }) }),
     ...{ prompt: PROMPT, context_window: WINDOW },
   })
-  assert.equal(refused.outcome.status_message?.error_code, 'authentication_required')
+  assert.equal(refused.outcome.status_message?.error_code, 'external_authentication_required')
 })
 
 test('a prompt that is too long by itself ends the turn at once', async () => {

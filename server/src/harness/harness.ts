@@ -164,7 +164,7 @@ export type ModelCallState =
 export type ModelCallFailure =
   | { type: 'refused'; status: number; headers: Record<string, string>; body: string }
   | { type: 'silent'; silent_ms: number }
-  | { type: 'unreachable'; message: string }
+  | { type: 'unreachable'; message: string; code?: string }
   | { type: 'broken_off'; body?: string }
   | { type: 'unreadable'; status: number; content_type: string; is_empty: boolean }
 

@@ -56,7 +56,7 @@ test('a stream that keeps breaking ends in an error that may be retried', async 
 })
 
 const refusals = [
-  { status: 401, state: 'ERROR', code: 'authentication_required', retryable: false },
+  { status: 401, state: 'FAILED', code: 'external_authentication_required', retryable: false },
   { status: 429, state: 'ERROR', code: 'resource_unavailable', retryable: true },
   { status: 503, state: 'ERROR', code: 'resource_unavailable', retryable: true },
   {
@@ -90,17 +90,17 @@ const refusals = [
   {
     status: 400,
     body: { error: { message: 'No connected db.', type: 'no_db_connection', code: '400' } },
-    state: 'ERROR',
-    code: 'authentication_required',
+    state: 'FAILED',
+    code: 'external_authentication_required',
     retryable: false,
   },
   { status: 422, state: 'FAILED', code: 'invalid_request', retryable: false },
-  { status: 403, body: {}, state: 'ERROR', code: 'authentication_required', retryable: false },
+  { status: 403, body: {}, state: 'FAILED', code: 'external_authentication_required', retryable: false },
   {
     status: 403,
     body: { error: { message: 'Country, region, or territory not supported', type: 'request_forbidden' } },
     state: 'FAILED',
-    code: 'invalid_request',
+    code: 'not_authorized',
     retryable: false,
   },
   {
@@ -113,8 +113,8 @@ const refusals = [
   {
     status: 403,
     body: { error: { message: 'Incorrect API key provided' } },
-    state: 'ERROR',
-    code: 'authentication_required',
+    state: 'FAILED',
+    code: 'external_authentication_required',
     retryable: false,
   },
 ]
@@ -314,8 +314,62 @@ test('without a choice the first model of the server that can chat is asked', as
 
 test('a refused key is not quoted, although the provider quotes it', async () => {
   const { outcome } = await play({ script: [], api_key: 'another' })
-  assert.equal(outcome.status_message?.error_code, 'authentication_required')
+  assert.equal(outcome.status_message?.error_code, 'external_authentication_required')
   assert.doesNotMatch(JSON.stringify(outcome), /sk-secret/)
+  assert.match(
+    outcome.status_message?.message ?? '',
+    /provider openai refused the service's API key\. Set a valid one \(OPENAI_API_KEY\)/,
+  )
+})
+
+test('a refused key is told at once where no model was chosen, and the list of them is refused', async () => {
+  await using server = await openModelServer([], { api_key: 'another' })
+  const turn = new TestTurn({ sandbox, prompt: 'Do it.' })
+  const models = openModels({ endpoints: { mine: { base_url: server.url, api_key: 'sk-secret' } } })
+  const { state, status_message } = await turn.runHarness(createLoop(models, OPTIONS))
+  assert.deepEqual([state, status_message?.error_code], ['FAILED', 'external_authentication_required'])
+  assert.match(status_message?.message ?? '', /the api_key of "mine" of RUNYARD_MODEL_ENDPOINTS/)
+  assert.deepEqual(turn.data('retrying'), [])
+})
+
+test('what is spent, or not allowed, names the provider and the way out', async () => {
+  for (const [status, error, code, words] of [
+    [402, { message: 'No funds' }, 'insufficient_credits', /openai .*No funds\. Add credit .*OPENAI_API_KEY/],
+    [
+      403,
+      { message: 'No access to this plan' },
+      'not_authorized',
+      /openai .*No access to this plan\. Allow it/,
+    ],
+  ] as const) {
+    const { outcome } = await play({
+      script: () => ({ error: { status, body: { error } } }),
+      retry_for_ms: 0,
+    })
+    assert.deepEqual([outcome.state, outcome.status_message?.error_code], ['FAILED', code])
+    assert.match(outcome.status_message?.message ?? '', words)
+  }
+})
+
+test('an address that leads nowhere says why, and which setting has it', async () => {
+  const open = (base_url: string) => openModels({ openai: { base_url }, default_model: 'openai/scripted' })
+  const ask = async (base_url: string) => {
+    const turn = new TestTurn({ sandbox, prompt: 'Do it.' })
+    return await turn.runHarness(createLoop(open(base_url), { retry_for_ms: 0 }))
+  }
+  const unknown = await ask('http://no-such-host.invalid/v1')
+  assert.deepEqual([unknown.state, unknown.status_message?.error_code], ['ERROR', 'resource_unavailable'])
+  assert.match(
+    unknown.status_message?.message ?? '',
+    /openai could not be reached \(.*(ENOTFOUND|EAI_AGAIN)\)\. Check OPENAI_BASE_URL/,
+  )
+  await using server = await openModelServer([])
+  const plain = await ask(server.url.replace('http:', 'https:'))
+  assert.deepEqual([plain.state, plain.status_message?.error_code], ['FAILED', 'integration_not_configured'])
+  assert.match(
+    plain.status_message?.message ?? '',
+    /openai does not speak TLS at its address .*OPENAI_BASE_URL/,
+  )
 })
 
 test('a provider that cannot be reached ends in an error that may be retried', async () => {
@@ -362,7 +416,7 @@ test('a wrong address is not laid to the model, and ends the turn at once', asyn
       const hint = 'Is the address right? Mostly it ends in /v1.'
       assert.equal(
         await playAt('openai/m'),
-        `The model provider answers ${status} at ${server.url}/chat/completions${said}. ${hint}`,
+        `The model provider openai answers ${status} at ${server.url}/chat/completions (check OPENAI_BASE_URL)${said}. ${hint}`,
       )
       assert.equal(
         await playAt(),

@@ -68,7 +68,12 @@ for (const { what, script, reason, message } of [
     reason: 'quota',
     message: /no credit left/,
   },
-  { what: 'refuses the key', script: failing(401), reason: 'key_refused', message: /refused the key/ },
+  {
+    what: 'refuses the key',
+    script: failing(401),
+    reason: 'key_refused',
+    message: /refused the service's API key/,
+  },
   {
     what: 'does not have the model',
     script: failing(404, { error: { message: 'No such model' } }),

@@ -31,11 +31,12 @@ import { writeInstructions } from './instructions.ts'
 import { ToolServers } from './mcp.ts'
 import { addReminders, buildMessages } from './messages.ts'
 import { ModelChoice, modelOf } from './model-choice.ts'
-import { EMPTY_ANSWER, type LastingFailure, modelOutcome, type PassingFailure } from './model-errors.ts'
+import { EMPTY_ANSWER, type LastingFailure, type PassingFailure } from './model-errors.ts'
 import { askModel, describeTools, type FinishReason, type StepRequest } from './model-step.ts'
 import { available, IS_ADDRESS_RIGHT, type Models, type ResolvedModel } from './models.ts'
 import type { Verdict } from './permissions.ts'
 import { nameForProvider } from './provider-names.ts'
+import { keyRefused, modelOutcome } from './provider-refusal.ts'
 import { IN_CIRCLES, Repeats, warnOfRepeats } from './repeats.ts'
 import { pause, Retries, type RetryOptions } from './retries.ts'
 import { writeSkillNotes } from './skill-notes.ts'
@@ -261,6 +262,7 @@ class LoopTurn {
     while (!this.#turn.signal.aborted) {
       const resolved = await this.#models.resolve(this.#choice.asked)
       if (!('reason' in resolved)) return resolved
+      if (resolved.refused_by !== undefined) return keyRefused(resolved.refused_by)
       if (!resolved.away) return modelOutcome('FAILED', resolved.reason, 'integration_not_configured')
       const outcome = modelOutcome('ERROR', resolved.reason, 'resource_unavailable', true)
       const ending = await this.#waitFor({ type: 'passing', outcome })

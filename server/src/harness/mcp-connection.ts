@@ -14,6 +14,8 @@ import { failure } from './tools/tool.ts'
 /** From its start until its tools are known. */
 const START_MS = 20_000
 const MAX_SAID = 2_000
+const CHECK_CREDENTIALS =
+  'The tool server refused its credentials: check its headers (config.mcp_servers) and the secrets that they name.'
 
 export type Started = { listed: ListedTools; instructions: string } | { failure: string }
 
@@ -159,7 +161,8 @@ export class ServerConnection {
 function tellError(error: unknown): string {
   if (error instanceof SdkHttpError) {
     const { status } = error.data
-    return `HTTP ${status}: ${error.message.replace(/^Error POSTing to endpoint: /, '')}`
+    const told = `HTTP ${status}: ${error.message.replace(/^Error POSTing to endpoint: /, '')}`
+    return status === 401 || status === 403 ? `${told}\n${CHECK_CREDENTIALS}` : told
   }
   if (!(error instanceof Error)) return String(error)
   const { message, cause } = error

@@ -12,9 +12,10 @@ type Reason = EventData<'model.switched'>['reason']
 const REASONS: Partial<Record<ErrorCode, Reason>> = {
   resource_unavailable: 'unavailable',
   insufficient_credits: 'quota',
-  authentication_required: 'key_refused',
+  external_authentication_required: 'key_refused',
   integration_not_configured: 'unknown_model',
   invalid_request: 'refused',
+  not_authorized: 'refused',
 }
 
 /** The model that the request itself names. */

@@ -14,18 +14,29 @@ import {
   TypeValidationError,
   UnsupportedFunctionalityError,
 } from 'ai'
-import type { ErrorCode } from '../contract/error.ts'
 import { storableText } from '../contract/storable-text.ts'
 import {
   BROKEN_OFF,
   type BrokenAnswer,
   findBroken,
   findProviderError,
+  NoCredentials,
   noStream,
   wasSilent,
 } from './broken-answer.ts'
 import type { MaskText } from './cut-text.ts'
 import type { ModelCallFailure, Outcome } from './harness.ts'
+import { variablesOf } from './model-variables.ts'
+import {
+  accessRefused,
+  connectionCode,
+  connectionRefused,
+  creditGone,
+  keyRefused,
+  modelOutcome,
+  proxyRefused,
+  unreachable,
+} from './provider-refusal.ts'
 import { endSentence } from './sentence.ts'
 import { saysTooLong } from './wire/overflow-words.ts'
 import { type ProviderWords, readWords } from './wire/provider-words.ts'
@@ -95,9 +106,9 @@ const OURS = [
  * fail with is a broken answer. `hide` takes the key out of what a provider says; of a refused key nothing is told, since it may
  * be quoted in part.
  */
-export function judgeModelError(error: unknown, hide: MaskText): ModelFailure {
+export function judgeModelError(error: unknown, hide: MaskText, provider: string): ModelFailure {
   // Before anything is cut: of a key that is cut in two nothing is known.
-  const failure = judge(error, hide)
+  const failure = judge(error, hide, provider)
   if (failure.type === 'unknown_model') {
     const { asked } = failure
     return asked ? { ...failure, asked: { ...asked, answer: hide(asked.answer) } } : failure
@@ -109,119 +120,113 @@ export function judgeModelError(error: unknown, hide: MaskText): ModelFailure {
   return { ...failure, outcome: { ...outcome, status_message: { ...status_message, message } } }
 }
 
-function judge(error: unknown, hide: MaskText): ModelFailure {
+function judge(error: unknown, hide: MaskText, provider: string): ModelFailure {
   const cause = RetryError.isInstance(error) ? error.lastError : error
   const found = findBroken(cause)
   if (found) return broken(found)
   const told = findProviderError(cause)
-  if (told) return judgeTold(readWords(hide(told.body)))
+  if (told) return judgeTold(readWords(hide(told.body)), provider)
   if (APICallError.isInstance(cause)) {
     const { statusCode: status, responseBody = '', responseHeaders } = cause
     // A connection that drops in mid-answer is reported as a failed call with the status of its success.
     if (status !== undefined && status < 300) return brokenStream('')
-    const failure = judgeRefusal({
-      status,
-      headers: responseHeaders,
-      body: hide(responseBody || cause.message),
-    })
-    return failure.type === 'unknown_model' ? { ...failure, asked: addressOf(cause, hide) } : failure
+    if (status === undefined) return noConnection(provider, connectionCode(cause))
+    const failure = judgeRefusal(
+      { status, headers: responseHeaders, body: hide(responseBody || cause.message) },
+      provider,
+    )
+    return failure.type === 'unknown_model'
+      ? { ...failure, asked: addressOf(cause, provider, hide) }
+      : failure
   }
   if (StreamProviderError.isInstance(cause)) {
     const { statusCode, code, type, message } = cause
     const words = readWords(hide(message))
     const status = statusCode ?? words.status
-    return judgeTold({
-      ...words,
-      evidence: `${code} ${type} ${words.evidence}`,
-      ...(status !== undefined && { status }),
-    })
+    const evidence = `${code} ${type} ${words.evidence}`
+    return judgeTold({ ...words, evidence, ...(status !== undefined && { status }) }, provider)
   }
   // Not all tell of a failure in the way of their API.
   if (TypeValidationError.isInstance(cause))
-    return judgeTold(readWords(hide(JSON.stringify(cause.value) ?? '')))
+    return judgeTold(readWords(hide(JSON.stringify(cause.value) ?? '')), provider)
   if (OURS.some((kind) => kind.isInstance(cause))) throw cause
   return brokenStream('')
 }
 
 /** The same for a call that an agent has made by the gateway. */
-export function judgeModelCall(failure: ModelCallFailure): ModelFailure {
+export function judgeModelCall(failure: ModelCallFailure, provider: string): ModelFailure {
   switch (failure.type) {
     case 'silent':
       return passing(wasSilent(failure.silent_ms).message)
     case 'unreachable':
-      return passing(failure.message)
+      return noConnection(provider, failure.code)
     case 'unreadable': {
       const { status, content_type, is_empty } = failure
       const type = storableText(stripVTControlCharacters(content_type).slice(0, 100))
       return broken(noStream({ status, type, is_empty }))
     }
     case 'broken_off':
-      return judgeTold(readWords(failure.body ?? ''))
-    case 'refused':
-      return judgeRefusal(failure)
+      return judgeTold(readWords(failure.body ?? ''), provider)
+    case 'refused': {
+      const judged = judgeRefusal(failure, provider)
+      if (judged.type !== 'unknown_model') return judged
+      const answer = `The model provider ${provider} answers ${failure.status} (check ${variablesOf(provider).address})`
+      return { ...judged, asked: { is_api: parsesAsJson(failure.body), answer } }
+    }
   }
+}
+
+/** An agent with a key of its own says in its own words why its provider refused; `null`: its words say nothing of that. */
+export function judgeAgentWords(text: string): 'key' | 'credit' | null {
+  const words = readWords(text)
+  if (isSpent(words.status, words)) return 'credit'
+  return REFUSED_KEY.test(words.evidence) && !NOT_THE_KEY.test(words.evidence) ? 'key' : null
 }
 
 /** In the place of an answer, or in the middle of one, that had begun as a success. */
-function judgeTold(words: ProviderWords): ModelFailure {
+function judgeTold(words: ProviderWords, provider: string): ModelFailure {
   const { status, message, wait_ms } = words
-  const known = judgeKnown(status, words)
+  const known = judgeKnown(status, words, provider)
   if (known) return known
   // It names a status, or a kind, by which the same request is refused again.
   if (status === undefined && /invalid_request_error/.test(words.evidence))
-    return judgeStatus(400, message, wait_ms)
+    return judgeStatus(400, words, provider)
   if (status !== undefined && status < 500 && !PASSING.has(status))
-    return judgeStatus(status, message, wait_ms)
+    return judgeStatus(status, words, provider)
   return { ...brokenStream(message), ...(wait_ms !== undefined && { wait_ms }) }
 }
 
-function judgeRefusal({
-  status,
-  headers,
-  body,
-}: {
-  status: number | undefined
-  headers?: Record<string, string> | undefined
-  body: string
-}): ModelFailure {
+function judgeRefusal(
+  { status, headers, body }: { status: number; headers?: Record<string, string> | undefined; body: string },
+  provider: string,
+): ModelFailure {
   const told = readWords(body)
   const wait_ms = readRetryAfter(headers) ?? told.wait_ms
   const words = { ...told, ...(wait_ms !== undefined && { wait_ms }) }
-  return judgeKnown(status, words) ?? judgeStatus(status, words.message, wait_ms)
+  return judgeKnown(status, words, provider) ?? judgeStatus(status, words, provider)
 }
 
-/** The outcome of a turn that a model call ended. */
-export const modelOutcome = (
-  state: 'FAILED' | 'ERROR',
-  message: string,
-  error_code: ErrorCode,
-  retryable = false,
-): Outcome => ({ state, status_message: { message, error_code, retryable } })
+const final = (outcome: Outcome): ModelFailure => ({ type: 'final', outcome })
 
-const final = (...outcome: Parameters<typeof modelOutcome>): ModelFailure => ({
-  type: 'final',
-  outcome: modelOutcome(...outcome),
-})
+function noConnection(provider: string, code: string | undefined): ModelFailure {
+  const lasting = connectionRefused(provider, code)
+  return lasting ? final(lasting) : passing(unreachable(provider, code))
+}
+
+function isSpent(status: number | undefined, { evidence, wait_ms }: ProviderWords): boolean {
+  // Google uses the same words for a limit by time, and says when it ends.
+  const is_passing = wait_ms !== undefined || PER_TIME.test(evidence)
+  const is_spent = QUOTA.test(evidence) && (SURELY_SPENT.test(evidence) || !(status === 429 && is_passing))
+  return status === 402 || is_spent
+}
 
 /** Failures that mean the same wherever they turn up; providers agree on few statuses and fewer codes. */
-function judgeKnown(status: number | undefined, words: ProviderWords): ModelFailure | null {
+function judgeKnown(status: number | undefined, words: ProviderWords, provider: string): ModelFailure | null {
   const { message, evidence } = words
   const said = quote(message)
-  // Google uses the same words for a limit by time, and says when it ends.
-  const is_passing = words.wait_ms !== undefined || PER_TIME.test(evidence)
-  const is_spent = QUOTA.test(evidence) && (SURELY_SPENT.test(evidence) || !(status === 429 && is_passing))
-  if (status === 402 || is_spent) {
-    return final(
-      'FAILED',
-      `The model provider says that the account has no credit left${said}`,
-      'insufficient_credits',
-    )
-  }
-  if (isKeyRefused(status, words)) {
-    const text =
-      'The model provider refused the key it was given. Check the key the service is configured with.'
-    return final('ERROR', text, 'authentication_required')
-  }
+  if (isSpent(status, words)) return final(creditGone(provider, said))
+  if (status === 407) return final(proxyRefused(provider))
+  if (isKeyRefused(status, words)) return final(keyRefused(provider))
   // Groq's words for a call that it could not read, of which another try may make another.
   if (/tool_use_failed/.test(evidence))
     return { ...passing(`The model provider could not read a call of the model${said}`), most: 2 }
@@ -231,11 +236,8 @@ function judgeKnown(status: number | undefined, words: ProviderWords): ModelFail
     return { type: 'overflow', outcome: modelOutcome('FAILED', text, 'invalid_request') }
   }
   if (POLICY.test(evidence) && status !== 429 && !(status !== undefined && status >= 500)) {
-    return final(
-      'FAILED',
-      `The model provider refused the content of the conversation${said}`,
-      'content_policy_violation',
-    )
+    const text = `The model provider refused the content of the conversation${said}`
+    return final(modelOutcome('FAILED', text, 'content_policy_violation'))
   }
   if (status === 404 && message !== '' && !NOT_THERE.test(message)) return null
   const is_unknown = status === 404 || status === 405 || (status === 400 && UNKNOWN_MODEL.test(evidence))
@@ -252,12 +254,14 @@ function isKeyRefused(status: number | undefined, { message, evidence }: Provide
 
 function addressOf(
   { url, statusCode, responseBody = '', message }: APICallError,
+  provider: string,
   hide: MaskText,
 ): AskedAddress {
   const is_api = parsesAsJson(responseBody)
   const { origin, pathname } = new URL(url)
   const said = is_api ? quote(hide(message)).replace(/\.$/, '') : ''
-  return { is_api, answer: `The model provider answers ${statusCode} at ${origin}${pathname}${said}` }
+  const place = `${origin}${pathname} (check ${variablesOf(provider).address})`
+  return { is_api, answer: `The model provider ${provider} answers ${statusCode} at ${place}${said}` }
 }
 
 function parsesAsJson(text: string): boolean {
@@ -268,17 +272,17 @@ function parsesAsJson(text: string): boolean {
   }
 }
 
-function judgeStatus(status: number | undefined, message: string, wait_ms: number | undefined): ModelFailure {
+function judgeStatus(status: number, { message, wait_ms }: ProviderWords, provider: string): ModelFailure {
   const said = `(HTTP ${status})${quote(message)}`
-  if (status === undefined) return passing('The model provider could not be reached.')
   if (status >= 300 && status < 400) {
     const text = `The model provider answers with a redirect (HTTP ${status}), and none is followed. Is its address right?`
-    return final('FAILED', text, 'integration_not_configured')
+    return final(modelOutcome('FAILED', text, 'integration_not_configured'))
   }
   if (status === 429) return passing(`The model provider limits how often it is asked ${said}`, wait_ms)
   if (status >= 500 || PASSING.has(status))
     return passing(`The model provider is not available now ${said}`, wait_ms)
-  return final('FAILED', `The model provider refused the request ${said}`, 'invalid_request')
+  if (status === 401 || status === 403) return final(accessRefused(provider, said))
+  return final(modelOutcome('FAILED', `The model provider refused the request ${said}`, 'invalid_request'))
 }
 
 const passing = (message: string, wait_ms?: number): PassingFailure => ({
@@ -287,10 +291,14 @@ const passing = (message: string, wait_ms?: number): PassingFailure => ({
   ...(wait_ms !== undefined && { wait_ms }),
 })
 
-const broken = ({ message, most }: BrokenAnswer): PassingFailure => ({
-  ...passing(message),
-  ...(most !== undefined && { most }),
-})
+function broken(answer: BrokenAnswer): PassingFailure {
+  const { message, most } = answer
+  const asked = passing(message)
+  // A role of the machine may be late; one that never comes is for the operator to give.
+  if (answer instanceof NoCredentials)
+    asked.outcome = modelOutcome('FAILED', message, 'external_authentication_required')
+  return { ...asked, ...(most !== undefined && { most }) }
+}
 
 const brokenStream = (message: string): PassingFailure => passing(`${BROKEN_OFF}${quote(message)}`)
 

@@ -167,6 +167,8 @@ export interface NoListing {
   failure: string
   /** There is nothing at its address: either it is wrong, or the server lists no models. */
   is_missing?: true
+  /** It wants another key. */
+  is_refused?: true
 }
 
 /** What a provider offers, ids with its name in front. */
@@ -198,7 +200,7 @@ async function fetchList(
       signal: AbortSignal.timeout(TIMEOUT_MS),
     })
     if (response.status === 401 || response.status === 403)
-      return { failure: `refuses the key (${response.status})` }
+      return { failure: `refuses the key (${response.status})`, is_refused: true }
     if (response.status === 404 || response.status === 405)
       return { failure: `answers ${response.status}`, is_missing: true }
     if (!response.ok) return { failure: `answers ${response.status}` }

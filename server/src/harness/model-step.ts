@@ -77,7 +77,7 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
   if (failure || notes.failed || !end) {
     const error = notes.explain(failure?.error, content.is_empty) ?? new BrokenAnswer(`${BROKEN_OFF}.`)
     const usage = content.usage(request)
-    const judged = judgeModelError(error, notes.hide)
+    const judged = judgeModelError(error, notes.hide, providerOf(resolved.model_id))
     return { type: 'failed', failure: judged, partial: content.texts(), take_back: content.takeBack(), usage }
   }
   const { usage: used, finishReason, rawFinishReason = '' } = end
@@ -97,6 +97,8 @@ export async function askModel(turn: Turn, request: StepRequest): Promise<StepEn
   const finish_reason = UNREADABLE_CALL.test(rawFinishReason) ? 'unreadable-call' : finishReason
   return { type: 'complete', events: [...events, usage], finish_reason, is_empty }
 }
+
+const providerOf = (model_id: string): string => model_id.slice(0, model_id.indexOf('/'))
 
 /** Some clients have a word for a stream that broke off, others say that it ended for a reason that nobody gave. */
 const saysNoEnd = ({ finishReason, rawFinishReason }: Extract<Part, { type: 'model-call-end' }>): boolean =>

@@ -58,10 +58,11 @@ export interface ResolvedModel extends ModelFigures {
   idle_ms: number
 }
 
-/** Why there is no model. `away`: because no provider answered, which may change. */
+/** Why there is no model. `away`: because no provider answered, which may change. `refused_by`: one that refused the key. */
 export interface NoModel {
   reason: string
   away?: true
+  refused_by?: string
 }
 
 export interface Models {
@@ -157,13 +158,19 @@ export function openModels(settings: ModelSettings, now: () => number = Date.now
       if (model) return model
     }
     const urls = [...providers.values()].map(({ listing }) => listing.base_url).join(', ')
-    if ([...listings.values()].every(({ is_missing }) => is_missing())) {
+    const failures = [...listings].map(([name, { failure }]) => ({ name, failure: failure() }))
+    if (failures.every(({ failure }) => failure?.is_missing)) {
       const choose = 'A server that lists no models needs RUNYARD_DEFAULT_MODEL.'
       return {
         reason: `No model was chosen, and no list of them is at ${urls}. ${IS_ADDRESS_RIGHT} ${choose}`,
       }
     }
-    return { away: true, reason: `No model was chosen, and no provider lists any now: ${urls}.` }
+    const refused = failures.find(({ failure }) => failure?.is_refused)
+    if (refused && failures.every(({ failure }) => failure?.is_missing || failure?.is_refused))
+      return { refused_by: refused.name, reason: `The provider ${refused.name} refused the service's key.` }
+    const why = failures.flatMap(({ name, failure }) => (failure ? [`${name} ${failure.failure}`] : []))
+    const told = why.length > 0 ? ` (${why.join('; ')})` : ''
+    return { away: true, reason: `No model was chosen, and no provider lists any now: ${urls}${told}.` }
   }
 
   async function resolve(model_id = settings.default_model): Promise<ResolvedModel | NoModel> {
@@ -235,13 +242,13 @@ interface Listing {
   read(): Promise<Model[]>
   /** What it said last. */
   known(): Model[]
-  /** At that time there was no list. */
-  is_missing(): boolean
+  /** Why there was none at that time. */
+  failure(): NoListing | null
 }
 
 function cacheListing(request: ListingRequest, settings: ModelSettings, now: () => number): Listing {
   let known: Model[] = []
-  let is_missing = false
+  let failure: NoListing | null = null
   let expires = Number.NEGATIVE_INFINITY
   let pending: Promise<Model[]> | undefined
   const refresh = async () => {
@@ -250,7 +257,7 @@ function cacheListing(request: ListingRequest, settings: ModelSettings, now: () 
       'models' in fetched
         ? keepChatModels(fetched.models).map((model) => addFigures(model, request.base_url, settings))
         : []
-    is_missing = 'failure' in fetched && fetched.is_missing === true
+    failure = 'failure' in fetched ? fetched : null
     expires = now() + ('models' in fetched ? FRESH_MS : RETRY_AWAY_MS)
     pending = undefined
     return known
@@ -260,7 +267,7 @@ function cacheListing(request: ListingRequest, settings: ModelSettings, now: () 
     pending ??= refresh()
     return pending
   }
-  return { read, known: () => known, is_missing: () => is_missing }
+  return { read, known: () => known, failure: () => failure }
 }
 
 function addFigures(model: Model, base_url: string, own: ModelSettings): Model {

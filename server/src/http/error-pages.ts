@@ -48,21 +48,23 @@ export const ERROR_PAGES: Record<ErrorCode, ErrorPage> = {
     },
   },
   authentication_required: {
-    cause:
-      'The API key is missing, malformed, unknown, expired or revoked. In a run: the provider of the model refused the key that the service has for it.',
-    fix: 'Send the header "Authorization: Bearer ry_…" with a key that is valid; an admin makes one with runyard keys create. In a run: an operator corrects the key of the provider, then a follow-up goes on.',
+    cause: 'The API key is missing, malformed, unknown, expired or revoked.',
+    fix: 'Send the header "Authorization: Bearer ry_…" with a key that is valid; an admin makes one with runyard keys create.',
     example: { request: `GET ${RUNS}`, detail: 'Send an API key: Authorization: Bearer ry_…' },
   },
   external_authentication_required: {
     cause:
-      'A service elsewhere wants the caller to sign in first. Its name is in provider, the address to sign in at in auth_url.',
-    fix: 'Sign in there and repeat the request. Credentials that runs need are secrets here: PUT /agent/secrets/{name}.',
-    example: { request: `POST ${RUNS}`, detail: 'Sign in to github.com first.' },
-    is_unused: true,
+      'A service elsewhere refused the credentials that it was given: most often a model provider refused its API key.',
+    fix: 'The message names the provider and the setting or secret that has the key. An operator sets a valid key and restarts the service, or the owner of the environment changes the secret (PUT /agent/secrets/{name}); then send a follow-up.',
+    example: {
+      state: 'FAILED',
+      message:
+        "The model provider anthropic refused the service's API key. Set a valid one (ANTHROPIC_API_KEY), restart the service, then send a follow-up.",
+    },
   },
   not_authorized: {
     cause:
-      'The key is valid, but its role or its principal may not do this: viewers do not write, some operations are for admins, and pools, environments and identities may be granted to others only.',
+      'The key is valid, but its role or its principal may not do this: viewers do not write, some operations are for admins, and pools, environments and identities may be granted to others only. In a run: the model provider does not allow the request for the account of the service.',
     fix: 'The detail names what is missing. Use a key with the right role, or have an admin give the grant: PUT /agent/grants.',
     example: {
       request: `POST ${RUNS}`,

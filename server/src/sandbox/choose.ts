@@ -2,12 +2,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openBubblewrap } from './bubblewrap.ts'
 import { DEFAULT_IMAGE, openDocker } from './docker.ts'
+import { ALLOW_FALLBACK, type FallbackOptions, keepLastBackend, whyNoFallback } from './fallback.ts'
 import { openHost } from './host.ts'
 import { type SandboxBackend, SandboxFault } from './sandbox.ts'
 
 /** How long a missing default image may take to pull before the start goes on without Docker. */
 const PULL_LIMIT_MS = 30_000
-/** The same when Docker was asked for: then there is nothing to go on with. */
+/** The same when Docker was asked for, or nothing else may take its place: then there is nothing to go on with. */
 const REQUESTED_PULL_LIMIT_MS = 10 * 60_000
 /** Name, the value that locks ordinary users out, and the one that does not. */
 const NAMESPACE_SETTINGS = [
@@ -23,16 +24,19 @@ export interface BackendChoice {
 
 /**
  * Opens the backend asked for, or else the strongest this machine has: Docker where an engine answers and the default
- * image is there or pulls quickly, otherwise bubblewrap. The host is never chosen, only requested;
- * a runtime of Docker requests Docker. Throws
+ * image is there or pulls quickly, otherwise bubblewrap, unless that would change how runs are isolated (`whyNoFallback`). The
+ * host is never chosen, only requested; a runtime of Docker requests Docker. Throws
  * `SandboxFault` saying what to install when nothing fits or the requested one does not work.
  */
-export async function chooseBackend(options: {
+export async function chooseBackend(options: ChoiceOptions): Promise<BackendChoice> {
+  const choice = await choose(options)
+  keepLastBackend(options.data_dir, choice.backend.name)
+  return choice
+}
+
+interface ChoiceOptions extends FallbackOptions {
   requested?: 'docker' | 'bubblewrap' | 'host'
-  data_dir: string
   installation_id: string
-  /** Docker's image for runs that name none. */
-  default_image?: string
   /** Docker's way to run containers, such as `runsc`. Whoever names one gets nothing weaker than that. */
   docker_runtime?: string
   /** A folder of programs for agents, offered to all sandboxes. */
@@ -40,7 +44,9 @@ export async function chooseBackend(options: {
   /** The same, for those that take it or leave it whenever they make one. */
   findTools?: () => string | undefined
   logger: { info(message: string): void }
-}): Promise<BackendChoice> {
+}
+
+async function choose(options: ChoiceOptions): Promise<BackendChoice> {
   const { installation_id, logger, docker_runtime: runtime } = options
   const requested = options.requested ?? (runtime === undefined ? undefined : 'docker')
   const image = options.default_image ?? DEFAULT_IMAGE
@@ -58,11 +64,18 @@ export async function chooseBackend(options: {
     }
   if (requested === 'host') return { backend: await openHost(options), reason: 'requested' }
   if (requested === 'bubblewrap') return { backend: await openInstalled(options), reason: 'requested' }
+  const changes = await whyNoFallback(options)
+  const pull_limit_ms = changes === null ? PULL_LIMIT_MS : REQUESTED_PULL_LIMIT_MS
   try {
-    const backend = await openDocker({ ...docker, pull_limit_ms: PULL_LIMIT_MS })
+    const backend = await openDocker({ ...docker, pull_limit_ms })
     return { backend, reason: `a Docker engine answers and has ${image}` }
   } catch (error) {
     if (!(error instanceof SandboxFault)) throw error
+    if (changes !== null)
+      throw new SandboxFault(
+        `Docker does not work: ${error.message}. Bubblewrap does not take its place, since ${changes}. ${ALLOW_FALLBACK}`,
+        { cause: error },
+      )
     const reason = `not Docker: ${error.message}`
     return { backend: await openInstalled(options, `; ${reason}`), reason }
   }

@@ -19,7 +19,7 @@ export async function connectEngine(options: { timeout?: number }): Promise<Dock
 }
 
 /** Throws when there is neither the system's nor that of Docker Desktop. */
-const findSocket = (): Promise<void> =>
+export const findSocket = (): Promise<void> =>
   access('/var/run/docker.sock').catch((error) =>
     access(join(homedir(), '.docker/run/docker.sock')).catch(() => {
       throw error

@@ -253,8 +253,8 @@ export function testAgent(agent: TestedAgent, sandbox: BackendName, full = false
       const run = await opened.api.ended(run_id, 200)
       assertEnded(run, 'ERROR')
       const { error_code, retryable, message } = run.status_message ?? {}
-      assert.deepEqual([error_code, retryable], ['authentication_required', false], message)
-      assert.match(message ?? '', /^The model provider refused the key it was given\./)
+      assert.deepEqual([error_code, retryable], ['external_authentication_required', false], message)
+      assert.match(message ?? '', /^The model provider \S+ refused the service's API key\./)
       assert(!JSON.stringify([run, await opened.api.events(run_id)]).includes(KEY))
     })
     if (!full) return

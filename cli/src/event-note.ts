@@ -9,6 +9,8 @@ const TOLD = {
   call_unreadable: 'The provider could not read a call that the model began.',
 } as const
 
+type Pushed = Extract<RunEvent, { type: 'changes.pushed' }>['data']
+
 /** An event that is one line to a reader; empty when it is none, as the kinds of newer servers are. */
 export function noteOf(event: RunEvent, { colors }: Output): string {
   switch (event.type) {
@@ -41,11 +43,8 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
       return `${colors.cyan('→')} ${oneLine(what)}  ${colors.dim(oneLine(url))}`
     }
     case 'changes.pushed': {
-      const { branch, repository, url, pull_request } = event.data
-      const what = pull_request
-        ? `pull request #${pull_request.number} of ${repository}`
-        : `${branch} of ${repository}`
-      return `${colors.green('↑')} ${oneLine(what)}  ${colors.dim(oneLine(url))}`
+      const { mark, said } = describePush(event.data)
+      return `${colors.green(mark)} ${oneLine(said)}  ${colors.dim(oneLine(event.data.url))}`
     }
     case 'retrying':
       return colors.yellow(`↻ ${oneLine(event.data.message)} ${colors.dim(nextTry(event.data))}`)
@@ -67,6 +66,18 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
     default:
       return ''
   }
+}
+
+function describePush({ branch, repository, pull_request, is_linked }: Pushed): {
+  mark: string
+  said: string
+} {
+  const what = pull_request
+    ? `pull request #${pull_request.number} of ${repository}`
+    : `${branch} of ${repository}`
+  return is_linked
+    ? { mark: '=', said: `Nothing was opened: ${what} has the same files` }
+    : { mark: '↑', said: what }
 }
 
 /** `trying again in 30 s (18)`. */

@@ -1671,6 +1671,11 @@ export interface components {
             commit: string;
             /** @description Of the repository, below /workspace. */
             directory: string;
+            /**
+             * @description Nothing was pushed or opened: another run's open pull request has exactly these files. Branch and commit are its own.
+             * @constant
+             */
+            is_linked?: true;
             pull_request?: {
                 number: number;
                 url: string;

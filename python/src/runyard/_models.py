@@ -1376,6 +1376,8 @@ class ChangesPushedEventData(WireModel):
     url: str
     """For people: the pull request, or else the branch."""
     pull_request: ChangesPushedEventDataPullRequest | None = None
+    is_linked: Literal[True] | None = None
+    """Nothing was pushed or opened: another run's open pull request has exactly these files. Branch and commit are its own."""
 
 
 class ContextCompactedEvent(WireModel):

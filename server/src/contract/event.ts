@@ -158,6 +158,10 @@ export const EVENT_DATA = {
       commit: z.string(),
       url: z.string().meta({ description: 'For people: the pull request, or else the branch.' }),
       pull_request: z.object({ number: z.int(), url: z.string() }).optional(),
+      is_linked: z.literal(true).optional().meta({
+        description:
+          "Nothing was pushed or opened: another run's open pull request has exactly these files. Branch and commit are its own.",
+      }),
     })
     .meta({ description: 'A branch was pushed, and a pull request opened or updated by it.' }),
   usage: z.object({

@@ -137,6 +137,8 @@ export interface BranchRequest {
     base: string | null
     title: string
     body: string
+    /** One that is open is found, and none is opened. */
+    only_open?: boolean
   }
 }
 

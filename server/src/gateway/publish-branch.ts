@@ -5,7 +5,7 @@ import { branchUrl, kindOf } from './git-host.ts'
 import { GitHostFailure } from './git-host-api.ts'
 import { gitPathOf } from './git-rules.ts'
 import type { GitTokens } from './git-tokens.ts'
-import { openPullRequest } from './pull-requests.ts'
+import { findPullRequest, openPullRequest } from './pull-requests.ts'
 import { readBranch } from './read-branch.ts'
 
 /** Digits of an id; those of the other kind of repositories have more. */
@@ -17,7 +17,7 @@ interface PublishServices {
   tokens: GitTokens
 }
 
-/** Finds where a branch can be seen once it is there, and opens its pull request unless one is open. Never throws. */
+/** Finds where a branch can be seen once it is there, and opens its pull request unless one is open or only an open one was asked for. Never throws. */
 export async function publishBranch(
   { host, path, branch, commit, pull_request }: BranchRequest,
   { git, fetch, tokens }: PublishServices,
@@ -43,8 +43,10 @@ export async function publishBranch(
         failure: `What ${host} is, GitHub or GitLab, is said by RUNYARD_GIT_HOSTS; without it no pull request can be opened there.`,
         retryable: false,
       }
-    const wish = { fetch, kind, host, path, token, credential_name: credential.name, branch, ...pull_request }
-    const opened = await openPullRequest(wish)
+    const { only_open, ...wanted } = pull_request
+    const wish = { fetch, kind, host, path, token, credential_name: credential.name, branch, ...wanted }
+    const opened = await (only_open ? findPullRequest : openPullRequest)(wish)
+    if (opened === null) return { url: page }
     if (!('failure' in opened))
       return { url: opened.url, pull_request: { number: opened.number, url: opened.url } }
     return { failure: opened.message, retryable: isPassing(opened.failure) }

@@ -10,10 +10,26 @@ export interface PullRequestFailure {
 }
 
 /** Opens a pull request (GitLab: merge request) from a branch that was pushed, or finds the one that is open. */
-export async function openPullRequest(wish: PullRequestWish): Promise<PullRequest | PullRequestFailure> {
+export const openPullRequest = (wish: PullRequestWish): Promise<PullRequest | PullRequestFailure> =>
+  askHost(wish, (pulls) => openBy(pulls, wish))
+
+/** Finds the one that is open from a branch into the base that one would be opened for; `null`: there is none. */
+export const findPullRequest = (wish: PullRequestWish): Promise<PullRequest | PullRequestFailure | null> =>
+  askHost(wish, async (pulls) => {
+    const open = await pulls.findOpen()
+    if (open.length === 0) return null
+    const wanted = await chooseBase(pulls, wish.base)
+    const found = open.find(({ base }) => base === wanted)
+    return found ? { ...found, created: false } : null
+  })
+
+async function askHost<Answer>(
+  wish: PullRequestWish,
+  ask: (pulls: Pulls) => Promise<Answer>,
+): Promise<Answer | PullRequestFailure> {
   const pulls = wish.kind === 'github' ? createGithubPulls : createGitlabPulls
   try {
-    return await openBy(pulls(wish, openGitHostApi(wish)), wish)
+    return await ask(pulls(wish, openGitHostApi(wish)))
   } catch (error) {
     if (error instanceof GitHostFailure) return { failure: error.failure, message: error.message }
     throw error
@@ -27,7 +43,7 @@ async function openBy(pulls: Pulls, { base: wanted, ...wish }: PullRequestWish):
   }
   const known = await find()
   if (known) return { ...known, created: false }
-  const base = wanted !== null && (await pulls.hasBranch(wanted)) ? wanted : await pulls.findDefaultBranch()
+  const base = await chooseBase(pulls, wanted)
   if (base === null)
     throw new GitHostFailure('not_found', `${wish.path} on ${wish.host} has no branch to merge into.`)
   const created = await pulls.create(base)
@@ -37,3 +53,6 @@ async function openBy(pulls: Pulls, { base: wanted, ...wish }: PullRequestWish):
   if (other) return { ...other, created: false }
   throw new GitHostFailure('other', `${wish.host} says that a pull request is open, and does not show it.`)
 }
+
+const chooseBase = async (pulls: Pulls, wanted: string | null): Promise<string | null> =>
+  wanted !== null && (await pulls.hasBranch(wanted)) ? wanted : pulls.findDefaultBranch()

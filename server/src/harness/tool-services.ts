@@ -18,9 +18,17 @@ export interface PushRequest {
   only_new?: boolean
 }
 
-/** `url`: for people. Nothing is pushed where nothing was changed. `retryable`: it may go well later, without anybody's doing. */
+/** `url`: for people. Nothing is pushed where nothing was changed, or where a pull request with the same files is open (`is_linked`). `retryable`: it may go well later, without anybody's doing. */
 export type PushOutcome =
-  | { pushed: Array<{ repository: string; branch: string; commit: string; url: string }> }
+  | {
+      pushed: Array<{
+        repository: string
+        branch: string
+        commit: string
+        url: string
+        is_linked?: true | undefined
+      }>
+    }
   | { failure: string; retryable: boolean }
 
 /** What a run keeps where people find it, at once. */

@@ -7,14 +7,22 @@ import { keepUrl } from './run-urls.ts'
 import { visibleTo } from './runs.ts'
 import { json } from './storable.ts'
 
+/** Of which the workspace is compared with all. */
+const MOST_PULLS = 50
+/** It was pushed by the run itself, which did not find it at another one. */
+const isOwn = sql`p.branch = 'runyard/' || r.run_id::text`
+
 /** A branch that a run pushed. */
 export type Push = EventData<'changes.pushed'>
+
+/** `tree`: what the commit holds; absent where that is not known. */
+export type NewPush = Push & { artifact_uid: string; tree?: string | null }
 
 /** Stores what was pushed, and its event, in one fenced statement, once however often it is said; false when the lease is lost. */
 export async function recordPush(
   db: Db,
   lease: Lease,
-  { artifact_uid, ...push }: Push & { artifact_uid: string },
+  { artifact_uid, tree = null, ...push }: NewPush,
 ): Promise<boolean> {
   const is_stored = sql`exists (
     select 1 from pushes p where p.run_id = ${lease.run_id}::uuid and p.directory = ${push.directory}
@@ -27,11 +35,12 @@ export async function recordPush(
       insert into events (run_id, sequence, type, data)
       select run_id, last_sequence, 'changes.pushed', ${json(push)} from owned),
     found_by as (${keepUrl(push.url)})
-    insert into pushes (artifact_uid, run_id, directory, repository, branch, commit, url, pull_request)
+    insert into pushes (artifact_uid, run_id, directory, repository, branch, commit, url, pull_request, tree)
     select ${artifact_uid}::uuid, run_id, ${push.directory}, ${push.repository}, ${push.branch}, ${push.commit}, ${push.url},
-      ${push.pull_request?.number ?? null}::int from owned
+      ${push.pull_request?.number ?? null}::int, ${tree}::text from owned
     on conflict (run_id, directory) do update set repository = excluded.repository, branch = excluded.branch,
-      commit = excluded.commit, url = excluded.url, pull_request = excluded.pull_request
+      commit = excluded.commit, url = excluded.url, pull_request = excluded.pull_request,
+      tree = excluded.tree
     returning 1`.execute(db)
   if (recorded.rows.length > 0) return true
   const found = await sql<{ is_stored: boolean }>`select ${is_stored} as is_stored`.execute(db)
@@ -55,6 +64,25 @@ export async function readPushes(db: Db, run_id: string): Promise<Map<string, Pu
   )
 }
 
+/** A pull request of another run, as it was pushed. */
+export interface PushedPull {
+  branch: string
+  commit: string
+  tree: string
+  pull_request: { number: number; url: string }
+}
+
+/** Pull requests that other runs opened in a repository, the newest first, of those that who executes this run may see. */
+export async function findPushedPulls(db: Db, run_id: string, repository: string): Promise<PushedPull[]> {
+  const { rows } = await sql<PushedPull>`
+    select p.branch, p.commit, p.tree, jsonb_build_object('number', p.pull_request, 'url', p.url) as pull_request
+    from pushes p join runs r on r.run_id = p.run_id join runs own on own.run_id = ${run_id}::uuid
+    where p.repository = ${repository} and p.pull_request is not null and p.tree is not null
+      and r.run_id <> own.run_id and ${isOwn} and ${visibleTo({ principal_id: sql`own.principal_id` })}
+    order by p.artifact_uid desc limit ${MOST_PULLS}`.execute(db)
+  return rows
+}
+
 /** A run that has opened a pull request, and what it pushed last. */
 export interface OpenedBy {
   run_id: string
@@ -74,7 +102,7 @@ export async function findOpenedBy(
   if (urls.length === 0) return null
   const { rows } = await sql<OpenedBy>`
     select r.run_id, p.commit from pushes p join runs r on r.run_id = p.run_id
-    where p.pull_request is not null and p.url = any(${[...urls]}::text[]) and ${visibleTo(actor)}
+    where p.pull_request is not null and p.url = any(${[...urls]}::text[]) and ${visibleTo(actor)} and ${isOwn}
       ${scope === 'Team' ? sql`and r.scope = 'Team'` : sql``}
     order by r.run_id desc limit 1`.execute(db)
   return rows[0] ?? null

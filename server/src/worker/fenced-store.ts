@@ -40,7 +40,14 @@ import {
   type PreparedWorkspace,
   usePreparedWorkspace,
 } from '../store/prepared-workspaces.ts'
-import { type Push, readPushes, recordPush } from '../store/pushes.ts'
+import {
+  findPushedPulls,
+  type NewPush,
+  type Push,
+  type PushedPull,
+  readPushes,
+  recordPush,
+} from '../store/pushes.ts'
 import { type RunReference, readReferenceUrls, recordReference } from '../store/run-references.ts'
 import { findRun, type RunRow, readRuns } from '../store/runs.ts'
 import { type NewSandbox, readSandbox, recordSandbox, type SandboxRow } from '../store/sandboxes.ts'
@@ -316,7 +323,11 @@ export class FencedStore {
     return this.#write(() => readPushes(this.#db, this.lease.run_id))
   }
 
-  async recordPush(push: Push & { artifact_uid: string }): Promise<void> {
+  findPushedPulls(repository: string): Promise<PushedPull[]> {
+    return this.#write(() => findPushedPulls(this.#db, this.lease.run_id, repository))
+  }
+
+  async recordPush(push: NewPush): Promise<void> {
     await this.#owned(() => recordPush(this.#db, this.lease, push))
   }
 

@@ -3,13 +3,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { v7 as uuidv7 } from 'uuid'
 import type { EnvironmentRepository } from '../contract/environment-repository.ts'
 import { shortBranch } from '../contract/git-ref.ts'
-import type { Egress } from '../gateway/gateway.ts'
+import type { BranchAnswer, BranchRequest, Egress } from '../gateway/gateway.ts'
 import type { PushOutcome, PushRequest } from '../harness/tool-services.ts'
 import { type Collected, collectExec } from '../sandbox/sandbox.ts'
-import type { Push } from '../store/pushes.ts'
+import type { Push, PushedPull } from '../store/pushes.ts'
 import type { WorkerContext } from './context.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { branchOf, pushableOf, readRepositoryAddress } from './git-plan.ts'
+import { findIdenticalPull, type Publish } from './identical-pull.ts'
 import type { Workspace } from './prepare.ts'
 
 const PUSH_MS = 600_000
@@ -29,8 +30,8 @@ interface PushServices {
 }
 
 /**
- * Pushes what the run changed as the run's branch, and opens a pull request for it where that is asked for: of every
- * repository that goes by the gateway, or of one. What is not committed is committed first, in the workspace. Throws
+ * Pushes what the run changed as the run's branch, and opens a pull request for it where that is asked for, unless that of
+ * another run is open with the same files: of every repository that goes by the gateway, or of one. What is not committed is committed first, in the workspace. Throws
  * `SandboxFault`.
  */
 export async function pushChanges(
@@ -52,6 +53,8 @@ export async function pushChanges(
   return { pushed }
 }
 
+type Failure = Extract<BranchAnswer, { failure: string }>
+
 interface OnePush {
   repository: EnvironmentRepository & { url: string }
   directory: string
@@ -64,14 +67,17 @@ async function pushRepository(
   { context, store, egress, refusals, mask, signal }: PushServices,
   { sandbox, commits }: Workspace,
   { repository, directory, request, before }: OnePush,
-): Promise<Push | { failure: string; retryable: boolean } | null> {
+): Promise<Push | Failure | null> {
   const { host, path } = readRepositoryAddress(repository.url)
   const name = `${host}/${path}`
   const branch = branchOf(store.lease.run_id)
+  // What was found at another run is none of what this one has pushed.
+  const own = before?.branch === branch ? before : null
   const refused = (await refusals()).length
   // An agent may write down there what is hidden everywhere else.
   const [title, body] = [mask(request.title), mask(request.body ?? '')]
-  const push = () =>
+  const pulls = request.pull_request && !own ? await store.findPushedPulls(name) : []
+  const push = (known: readonly PushedPull[]) =>
     collectExec(
       sandbox.exec({
         command: PUSH,
@@ -79,7 +85,10 @@ async function pushRepository(
         env: {
           ...{ DIR: directory, URL: repository.url, BRANCH: branch },
           BASE: commits[directory] ?? '',
-          LAST: before?.commit ?? '',
+          LAST: own?.commit ?? '',
+          // An empty commit is a change of a branch, and none that a pull request could show.
+          ONLY_CHANGES: request.pull_request ? '1' : '',
+          TREES: known.map(({ tree }) => tree).join(' '),
           GIT_TERMINAL_PROMPT: '0',
         },
         stdin: `${title}\n`,
@@ -87,43 +96,109 @@ async function pushRepository(
         signal,
       }),
     )
-  let printed = await push()
+  const publish: Publish = (of, wanted) =>
+    Promise.race([egress.publish({ host, path, branch: of, ...wanted }), stopped(signal)])
+  const pull_request = { base: repository.ref ? shortBranch(repository.ref) : null, title, body }
+  const isKnown = (found: Push) => found.commit === before?.commit && found.url === before.url
+  const record = async (result: Push, tree: string): Promise<void> => {
+    if (isKnown(result)) return
+    await store.recordPush({ ...result, tree, artifact_uid: uuidv7() })
+    context.watch.touchRun(store.lease.run_id)
+  }
+
+  const first = await push(pulls)
+  const tree_of_others = first.exit.code === SAME ? readIds(first)[1] : undefined
+  if (tree_of_others !== undefined) {
+    const same = pulls.filter(({ tree }) => tree === tree_of_others)
+    const linked = await findIdenticalPull(same, publish, {
+      repository: name,
+      directory,
+      wanted: pull_request,
+    })
+    if (linked) {
+      await record(linked, tree_of_others)
+      return request.only_new && isKnown(linked) ? null : linked
+    }
+  }
+  const printed = await pushAgain(first, () => push([]), signal)
+  if (printed.exit.code === NOTHING) return null
+  const [commit, tree = ''] = readIds(printed)
+  if (printed.exit.code !== 0 || !commit) {
+    const told = (await refusals()).slice(refused)
+    const { said, why, retryable } = explain(printed, told, mask)
+    context.log.warn({ ...store.lease, repository: name, said }, 'A branch could not be pushed.')
+    return { failure: `Pushing ${branch} to ${name} failed. ${why}`.trim(), retryable }
+  }
+  const is_new = commit !== own?.commit || (request.pull_request && !own.pull_request)
+  if (request.only_new && !is_new) return null
+  const { answer, result } = await publishPushed(publish, {
+    ...{ branch, commit, own },
+    ...(request.pull_request && is_new ? { wanted: pull_request } : {}),
+    place: { directory, repository: name },
+  })
+  if (!result) return answer
+  await record(result, tree)
+  return 'failure' in answer ? answer : result
+}
+
+/**
+ * Shows where a branch is, and opens its pull request where one is wanted. `result`: what is there by now, whatever became of the
+ * pull request, and the next push is to know of it.
+ */
+async function publishPushed(
+  publish: Publish,
+  {
+    branch,
+    commit,
+    own,
+    wanted,
+    place,
+  }: {
+    branch: string
+    commit: string
+    own: Push | null
+    wanted?: NonNullable<BranchRequest['pull_request']>
+    place: Pick<Push, 'directory' | 'repository'>
+  },
+): Promise<{ answer: Failure; result: null } | { answer: BranchAnswer; result: Push }> {
+  const shown = await publish(branch, { commit })
+  if ('failure' in shown) return { answer: shown, result: null }
+  const answer = wanted ? await publish(branch, { commit, pull_request: wanted }) : shown
+  const { url, pull_request = own?.pull_request } = 'failure' in answer ? shown : answer
+  const result = { ...place, branch, commit, url: pull_request?.url ?? url }
+  return { answer, result: { ...result, ...(pull_request ? { pull_request } : {}) } }
+}
+
+/** Again where there was no identical pull request after all, and a few times where the host was away. */
+async function pushAgain(
+  first: Collected,
+  push: () => Promise<Collected>,
+  signal: AbortSignal,
+): Promise<Collected> {
+  let printed = first.exit.code === SAME ? await push() : first
   for (const wait_ms of WAITS_MS) {
     if (!isPassing(printed) || signal.aborted) break
     await wait(wait_ms, undefined, { signal }).catch(() => {})
     printed = await push()
   }
-  const { exit, stdout, stderr } = printed
-  if (exit.code === NOTHING) return null
-  const commit = /^[0-9a-f]{40,64}$/m.exec(stdout.toString())?.[0]
-  if (exit.code !== 0 || !commit) {
-    // Masked before it is cut: the end of a value is not known for one.
-    const said = mask(stderr.toString()).slice(-SAID).trim().toWellFormed()
-    const unsaid = (await refusals()).slice(refused).filter((refusal) => !said.includes(refusal))
-    const why = [...unsaid, exit.timed_out ? 'It took too long.' : said].filter(Boolean)
-    context.log.warn({ ...store.lease, repository: name, said }, 'A branch could not be pushed.')
-    const failure = `Pushing ${branch} to ${name} failed. ${why.join('\n')}`.trim()
-    return { failure, retryable: exit.timed_out || isPassing(printed) }
-  }
-  const is_new = commit !== before?.commit || (request.pull_request && !before.pull_request)
-  if (request.only_new && !is_new) return null
-  const pull_request = { base: repository.ref ? shortBranch(repository.ref) : null, title, body }
-  const publish = (more: object) =>
-    Promise.race([egress.publish({ host, path, branch, commit, ...more }), stopped(signal)])
-  const shown = await publish({})
-  if ('failure' in shown) return shown
-  const answer = request.pull_request ? await publish({ pull_request }) : shown
-  // The branch is there whatever became of its pull request, and the next push is to know of it.
-  const { url, pull_request: known = before?.pull_request } = 'failure' in answer ? shown : answer
-  const result: Push = {
-    ...{ directory, repository: name, branch, commit, url: known?.url ?? url },
-    ...(known ? { pull_request: known } : {}),
-  }
-  if (result.commit !== before?.commit || result.url !== before.url)
-    await store.recordPush({ ...result, artifact_uid: uuidv7() })
-  context.watch.touchRun(store.lease.run_id)
-  return 'failure' in answer ? answer : result
+  return printed
 }
+
+function explain(printed: Collected, told: readonly string[], mask: PushServices['mask']) {
+  const { exit, stderr } = printed
+  // Masked before it is cut: the end of a value is not known for one.
+  const said = mask(stderr.toString()).slice(-SAID).trim().toWellFormed()
+  const unsaid = told.filter((refusal) => !said.includes(refusal))
+  const why = [...unsaid, exit.timed_out ? 'It took too long.' : said].filter(Boolean).join('\n')
+  return { said, why, retryable: exit.timed_out || isPassing(printed) }
+}
+
+/** The commit and its tree. */
+const readIds = ({ stdout }: Collected): string[] =>
+  stdout
+    .toString()
+    .split('\n')
+    .filter((line) => /^[0-9a-f]{40,64}$/.test(line))
 
 /** Whether the host was away, or had a fault of its own: so the gateway tells git, or its answer broke off. */
 const isPassing = ({ exit, stderr }: Collected): boolean =>
@@ -150,6 +225,8 @@ const FREE_LOCK = `free_lock() {
 
 /** The exit code that says that nothing was changed. */
 const NOTHING = 3
+/** The one that says that a pull request of another run has the same files; nothing was pushed. */
+const SAME = 4
 /**
  * Hooks of the repository are its own tests' business; that of Git LFS, which sends large files, has its place here. A branch that somebody else has pushed to is not overwritten. What this
  * run pushed itself is, where it has been rewritten since: a workspace that does not hold it has rewritten nothing. Values come
@@ -167,6 +244,11 @@ head=$(git "$@" rev-parse --verify --quiet 'HEAD^{commit}') || exit ${NOTHING}
 known=
 if [ -n "$LAST" ] && git "$@" cat-file -e "$LAST^{commit}" 2>/dev/null; then known=1; fi
 [ "$head" != "$BASE" ] || [ -n "$known" ] || exit ${NOTHING}
+tree=$(git "$@" rev-parse --verify --quiet 'HEAD^{tree}') || exit 96
+if [ -n "$ONLY_CHANGES" ] && [ -z "$known" ] && [ -n "$BASE" ]; then
+  [ "$tree" != "$(git "$@" rev-parse --verify --quiet "$BASE^{tree}")" ] || exit ${NOTHING}
+fi
+case " $TREES " in *" $tree "*) printf '%s\\n' "$head" "$tree"; exit ${SAME} ;; esac
 flags='--quiet --no-verify --no-follow-tags --recurse-submodules=no'
 if [ "$head" != "$LAST" ]; then
   if git lfs version >/dev/null 2>&1 && git "$@" grep --quiet -e filter=lfs HEAD -- .gitattributes '**/.gitattributes'; then
@@ -179,4 +261,4 @@ if [ "$head" != "$LAST" ]; then
       git "$@" push $flags "--force-with-lease=refs/heads/$BRANCH:$LAST" --end-of-options "$URL" "HEAD:refs/heads/$BRANCH"; } ||
     { echo "$said" >&2; exit 93; }
 fi
-echo "$head"`
+printf '%s\\n' "$head" "$tree"`

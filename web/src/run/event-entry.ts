@@ -46,11 +46,12 @@ export function entryOf(event: RunEvent): Entry | undefined {
       return note('good', 'Reported', { url, link: title ?? url, more })
     }
     case 'changes.pushed': {
-      const { pull_request, branch, repository, url } = event.data
+      const { pull_request, branch, repository, url, is_linked } = event.data
       const link = pull_request
         ? `pull request #${pull_request.number} of ${repository}`
         : `${branch} of ${repository}`
-      return note('good', 'Pushed', { url, link })
+      const said = is_linked ? 'Nothing was opened: the same files are in' : 'Pushed'
+      return note('good', said, { url, link })
     }
     case 'retrying': {
       const { message, delay_ms, retry } = event.data

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { defineTool, failure } from './tool.ts'
 
+const SAME_FILES = "nothing was opened: another run's open pull request has the same files"
+
 export const openPullRequest = defineTool({
   name: 'open_pull_request',
   description:
@@ -24,7 +26,10 @@ export const openPullRequest = defineTool({
     if ('failure' in outcome) return failure(outcome.failure)
     if (outcome.pushed.length === 0)
       return failure('Nothing was changed in a repository that can be pushed, so there is nothing to open.')
-    const lines = outcome.pushed.map(({ repository, branch, url }) => `${repository}: ${branch}, ${url}`)
+    const lines = outcome.pushed.map(
+      ({ repository, branch, url, is_linked }) =>
+        `${repository}: ${branch}, ${url}${is_linked ? ` (${SAME_FILES})` : ''}`,
+    )
     return { output: lines.join('\n'), is_error: false }
   },
 })

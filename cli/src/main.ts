@@ -14,7 +14,7 @@ Exit codes:
   2  the command was used wrongly
   3  the run was cancelled
   4  the server cannot be reached
-  5  the run is BLOCKED: it waits for a person's answer
+  5  the run is BLOCKED: it waits for a person
   130  stopped watching with Ctrl-C; the run goes on
 
 A run is named by its id, by the beginning of it that no other run has, or by @last: the newest run that you started yourself.

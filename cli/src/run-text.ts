@@ -23,9 +23,19 @@ export const paintState = (state: string, colors: Colors): string =>
 const ENDS: Partial<Record<RunState, string>> = {
   SUCCEEDED: '✓ Succeeded',
   FAILED: '✗ Failed',
-  ERROR: '✗ Ended by an error of the service or its provider',
+  ERROR: '✗ Error',
   CANCELLED: '■ Cancelled',
   BLOCKED: '? Waiting for your answer',
+}
+
+const WAITS: Partial<Record<string, string>> = {
+  message: '■ Interrupted',
+  budget: '■ Stopped at its budget',
+}
+
+function titleOf({ state, status_message }: RunItem): string {
+  const { waits_for = '' } = status_message ?? {}
+  return (state === 'BLOCKED' && WAITS[waits_for]) || ENDS[state] || oneLine(state)
 }
 
 /** `✓ Succeeded in 12.3 s · 12,345 tokens · $0.0123`, and below it why, the result and the link. */
@@ -35,9 +45,7 @@ export function describeEnd(run: RunItem, output: Output): string {
   const joint = run.state === 'BLOCKED' ? ' · worked' : ' in'
   const time = run.run_time ? `${joint} ${formatDuration(parseDuration(run.run_time))}` : ''
   const figures = usageOf(run).map((figure) => ` · ${figure}`)
-  const lines = [
-    paint(colors.bold(ENDS[run.state] ?? oneLine(run.state))) + colors.dim(time + figures.join('')),
-  ]
+  const lines = [paint(colors.bold(titleOf(run))) + colors.dim(time + figures.join(''))]
   if (run.status_message) lines.push(`  ${hang(run.status_message.message, 2, output.columns())}`)
   if (run.result !== undefined) lines.push(indent(JSON.stringify(run.result, null, 2)))
   lines.push(colors.dim(`  ${oneLine(run.session_link)}`))
@@ -56,6 +64,7 @@ export function describeRun(run: RunItem, output: Output): string {
     ['run', run.run_id],
     ['state', paintState(run.state, colors)],
     ['why', run.status_message?.message],
+    ['waits', run.waiting?.message],
     ['agent', config.name],
     ['model', config.model_id],
     ['harness', run.resolved?.harness ?? config.harness?.type],

@@ -258,7 +258,7 @@ class RunWatch {
     if (output.format === 'json') output.json(run)
     if (run.status_message?.approval)
       output.note(`Allow it: runyard approve ${this.#run_id} --wait (or --deny "why")`)
-    else if (run.state === 'BLOCKED') output.note(`Answer it: runyard message ${this.#run_id} "…" --wait`)
+    else if (run.state === 'BLOCKED') output.note(sayHowToGoOn(run))
     return exitCodeOf(run)
   }
 
@@ -267,6 +267,12 @@ class RunWatch {
     this.#session.output.note(`The run goes on. See it again: runyard follow ${this.#run_id}`)
     return EXIT.interrupted
   }
+}
+
+function sayHowToGoOn({ run_id, status_message }: RunItem): string {
+  const waits_for = status_message?.waits_for
+  if (waits_for === 'budget') return `Go on: runyard message ${run_id} "…" --max-tokens N --wait`
+  return `${waits_for === 'message' ? 'Go on' : 'Answer it'}: runyard message ${run_id} "…" --wait`
 }
 
 const EXIT_CODES: Partial<Record<string, number>> = {

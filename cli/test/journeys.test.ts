@@ -195,7 +195,7 @@ test(
     assert.equal((await home.run(['interrupt', run_id])).code, 0)
     const stopped = await watching.ended
     assert.equal(stopped.code, 5)
-    assert.match(stopped.stdout, /\? Waiting for your answer/)
+    assert.match(stopped.stdout, /■ Interrupted/)
     assert.match(stopped.stderr, new RegExp(`runyard message ${run_id}`))
 
     const again = home.start(['message', run_id, block('echo again; sleep 60'), '--wait'])

@@ -30,8 +30,8 @@ test('a BLOCKED run ends the watching quietly, with its question and 5', LIMIT, 
   await printedBy(watching, /│ started\n/)
   await home.run(['interrupt', run_id])
   const { code, stdout, stderr } = await watching.ended
-  assert.match(stdout, /\? Waiting for your answer · worked .*\n {2}Interrupted\. Send a follow-up/)
-  assert.equal(stderr, `Answer it: runyard message ${run_id} "…" --wait\n`)
+  assert.match(stdout, /■ Interrupted · worked .*\n {2}Interrupted\. Send a follow-up/)
+  assert.equal(stderr, `Go on: runyard message ${run_id} "…" --wait\n`)
   assert.equal(code, 5)
 
   const json = await home.run(['follow', run_id, '-o', 'json'])
@@ -50,7 +50,7 @@ test('a BLOCKED run ends the watching quietly, with its question and 5', LIMIT, 
   await printedBy(answered, /│ again\n/)
   await home.run(['interrupt', run_id])
   const again = await answered.ended
-  assert.deepEqual([again.code, again.stderr], [5, `Answer it: runyard message ${run_id} "…" --wait\n`])
+  assert.deepEqual([again.code, again.stderr], [5, `Go on: runyard message ${run_id} "…" --wait\n`])
   const last = await home.run(['message', run_id, block('echo done'), '--wait'])
   assert.deepEqual([last.code, last.stderr], [0, ''])
 })

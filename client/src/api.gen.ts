@@ -2859,6 +2859,8 @@ export interface components {
              * @description The same as `run_id`.
              */
             task_id: string;
+            /** @description What may not be as it was meant, as a pool that no worker serves. The run is queued all the same. */
+            warnings?: string[];
         };
         RunCreatorInfo: {
             display_name?: string;
@@ -2980,6 +2982,8 @@ export interface components {
              * @description Grows strictly with every change of a field, not with output.
              */
             updated_at: string;
+            /** @description Of a queued run alone. */
+            waiting?: components["schemas"]["WaitingRun"];
         };
         /** @description The schedule that created the run, as it was then; it may be deleted since. */
         RunSchedule: {
@@ -3024,6 +3028,7 @@ export interface components {
             error_code?: components["schemas"]["ErrorCode"];
             message: string;
             retryable?: boolean;
+            waits_for?: components["schemas"]["WaitsFor"];
         };
         /** @description The trigger that created the run, and the delivery that did so; they may be gone since. */
         RunTrigger: {
@@ -3792,6 +3797,24 @@ export interface components {
             succeeded: number;
             total_tokens: number;
         };
+        /** @description Why a queued run has not started, as of now. */
+        WaitingRun: {
+            /** @description Older runs that wait in the pool, 100 at most. Which is next depends on priorities and fair shares too. */
+            ahead: number;
+            /** @description The same as a sentence, with what to do. */
+            message: string;
+            pool: string;
+            /**
+             * @description `no_worker`: none serves its pool. `workers_not_ready`: those of its pool stop, or lack disk space. `principal_limit`: who executes it has as many runs at work as they may. `principal_disabled`: they may execute none. `agent_busy`, `pool_busy`: all slots of workers that have its agent, or of its pool, are taken. `starting`: a worker takes it in a moment.
+             * @enum {string}
+             */
+            reason: "no_worker" | "workers_not_ready" | "principal_limit" | "principal_disabled" | "agent_busy" | "pool_busy" | "starting";
+        };
+        /**
+         * @description Of a BLOCKED run. `answer`: the agent has asked something. `approval`: a call is to be allowed or denied. `budget`: its budget is spent. `message`: it was interrupted, and nothing was asked; it goes on with the next message.
+         * @enum {string}
+         */
+        WaitsFor: "answer" | "approval" | "budget" | "message";
         Webhook: {
             /**
              * Format: date-time

@@ -187,6 +187,8 @@ export {
   type UsageOfEnvironment,
   type UsageOfModel,
   type UsageParams,
+  type WaitingRun,
+  type WaitsFor,
   type Webhook,
   type WebhookDelivery,
   type WebhookDeliveryStatus,

@@ -76,6 +76,7 @@ describe('interrupts', { skip }, () => {
       const run = await api.until(run_id, ({ state }) => state === 'BLOCKED' || state === 'SUCCEEDED')
       assert.equal(run.state, 'BLOCKED')
       assert.match(run.status_message?.message ?? '', /^Interrupted\./)
+      assert.equal(run.status_message?.waits_for, 'message')
       const events = await api.events(run_id)
       assert.equal(ofType(events, 'interrupted').length, 1)
       const [result, ...more] = ofType(events, 'tool.result')

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import type { Pool } from '../src/contract/pool.ts'
+import type { ListRunsResponse } from '../src/contract/run.ts'
 import { claimRuns, releaseRun } from '../src/store/leases.ts'
 import { onFace } from './support/face.ts'
 import type { apiOf } from './support/service.ts'
@@ -40,6 +42,56 @@ onFace('pools', (service) => {
     for (const run_id of runs) await admin.json('POST', `/agent/runs/${run_id}/cancel`)
     for (const lease of leases) await releaseRun(store.db, lease)
     assert.deepEqual(await find(viewer, 'default'), idle)
+  })
+
+  test('one that nobody serves is said at create, and each queued run says why it waits', async () => {
+    const { admin, store } = service()
+    const create = (worker_host: string) =>
+      admin.json<{ run_id: string; warnings?: string[] }>('POST', '/agent/runs', {
+        ...{ prompt: 'x', config: { worker_host } },
+      })
+    const why = async (run_id: string) => {
+      const { waiting } = await admin.get(run_id)
+      const { runs } = await admin.json<ListRunsResponse>('GET', `/agent/runs?run_id_prefix=${run_id}`)
+      assert.deepEqual(runs[0]?.waiting, waiting)
+      return waiting
+    }
+    const served = `fast-${randomUUID().slice(0, 8)}`
+    const worker = new RowWorker(service(), { pool: served, slots: 1 })
+    await worker.register()
+    const typo = await create(`${served}x`)
+    assert.match(
+      typo.warnings?.join() ?? '',
+      new RegExp(`^No worker serves the pool "${served}x": .*Pools with workers: .*"${served}"`),
+    )
+    const lost = await why(typo.run_id)
+    assert.deepEqual([lost?.reason, lost?.pool, lost?.ahead], ['no_worker', `${served}x`, 0])
+    assert.match(lost?.message ?? '', new RegExp(`"${served}"`))
+
+    const first = await create(served)
+    assert.equal(first.warnings, undefined)
+    assert.equal((await why(first.run_id))?.reason, 'starting')
+    const [lease] = await claimRuns(store.db, worker, 1)
+    assert.equal(await why(first.run_id), undefined, 'it waits no more')
+    const second = await create(served)
+    const third = await create(served)
+    const busy = await why(third.run_id)
+    assert.deepEqual([busy?.reason, busy?.ahead], ['pool_busy', 1])
+    assert.match(
+      busy?.message ?? '',
+      /^All 1 slots of the pool .* are busy\. 1 older run waits in the pool\.$/,
+    )
+    const { rows } = await sql<{ max_running: number }>`update principals set max_running = 1
+      where principal_id = (select principal_id from runs where run_id = ${third.run_id}::uuid)
+      returning (select max(max_running) from principals)::int as max_running`.execute(store.db)
+    assert.equal((await why(third.run_id))?.reason, 'principal_limit')
+    await sql`update principals set max_running = ${rows[0]?.max_running ?? 8}`.execute(store.db)
+    await sql`update workers set draining = true where pool = ${served}`.execute(store.db)
+    assert.equal((await why(third.run_id))?.reason, 'workers_not_ready')
+    for (const { run_id } of [typo, first, second, third])
+      await admin.json('POST', `/agent/runs/${run_id}/cancel`)
+    await sql`update workers set lost = true where pool = ${served}`.execute(store.db)
+    if (lease) await releaseRun(store.db, lease)
   })
 
   test('one with grants is listed to those who have one, and to admins', async () => {

@@ -1,5 +1,6 @@
 import type { ListRunsParams, RunItem } from '@runyard/client'
 import { type Command, Option } from 'commander'
+import { oneLine } from '../one-line.ts'
 import { moment, pair, repeated, wholeNumber } from '../option-values.ts'
 import type { Output } from '../output.ts'
 import { paintState } from '../run-text.ts'
@@ -142,5 +143,8 @@ function printTable(runs: readonly RunItem[], has_more: boolean, output: Output)
   ].filter(({ cell }) => runs.some(cell))
   const rows = runs.map((run) => columns.map(({ cell }) => cell(run)))
   output.line(formatTable(columns, rows, output.columns()))
+  for (const { run_id, waiting } of runs)
+    if (waiting && waiting.reason !== 'starting')
+      output.note(colors.dim(`${oneLine(run_id)} waits: ${oneLine(waiting.message)}`))
   if (has_more) output.note(colors.dim('There are more: --limit N, or --all.'))
 }

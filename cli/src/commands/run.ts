@@ -55,7 +55,8 @@ export async function showCreated(
   if (output.format === 'text') {
     output.line(`${output.colors.bold('Run')} ${oneLine(run_id)}`)
     output.line(`${output.colors.dim(await readLink(session, run_id))}\n`)
-    if (at_capacity) output.note('No free worker is known, so it may take a while to begin.')
+    if (created.warnings) warn(session, created)
+    else if (at_capacity) output.note('No worker is free. The run starts as soon as one is.')
   }
   currentProcess().exitCode = await watchRun(session, run_id, { full: options.full, is_known: true })
 }
@@ -69,10 +70,16 @@ async function readLink({ client }: Session, run_id: string): Promise<string> {
   }
 }
 
+function warn({ output }: Session, { warnings = [] }: RunAgentResponse): void {
+  for (const warning of warnings) output.note(output.colors.yellow(`! ${oneLine(warning)}`))
+}
+
 /** The id alone goes to standard output, so that scripts can take it as it is. */
-function printCreated({ output }: Session, created: { run_id: string; at_capacity: boolean }): void {
+function printCreated(session: Session, created: RunAgentResponse): void {
+  const { output } = session
   if (output.format === 'text') {
     output.line(oneLine(created.run_id))
+    warn(session, created)
     output.note(`Started. Watch it: runyard follow ${created.run_id}`)
   } else output.json(created)
 }

@@ -797,15 +797,6 @@ RunState = TypeAliasType(
 """QUEUED: waiting for a worker. CLAIMED: a worker prepares the sandbox. INPROGRESS: the agent works. BLOCKED: waits for a person. SUCCEEDED, FAILED (the caller can fix it), ERROR (ours), CANCELLED: ended. PENDING is accepted in filters and never entered."""
 
 
-class RunStatusMessage(WireModel):
-    """Why the run is in its state, for a person to act on."""
-
-    message: str
-    error_code: ErrorCode | None = None
-    retryable: bool | None = None
-    approval: PendingApproval | None = None
-
-
 class RunTrigger(WireModel):
     """The trigger that created the run, and the delivery that did so; they may be gone since."""
 
@@ -1133,6 +1124,33 @@ class UsageOfModel(WireModel):
     run_seconds_p50: float | None
     """How long the median run was worked on, of those that have ended; null: none has."""
     run_seconds_p95: float | None
+
+
+class WaitingRun(WireModel):
+    """Why a queued run has not started, as of now."""
+
+    reason: (
+        Literal[
+            "no_worker",
+            "workers_not_ready",
+            "principal_limit",
+            "principal_disabled",
+            "agent_busy",
+            "pool_busy",
+            "starting",
+        ]
+        | str
+    )
+    """`no_worker`: none serves its pool. `workers_not_ready`: those of its pool stop, or lack disk space. `principal_limit`: who executes it has as many runs at work as they may. `principal_disabled`: they may execute none. `agent_busy`, `pool_busy`: all slots of workers that have its agent, or of its pool, are taken. `starting`: a worker takes it in a moment."""
+    message: str
+    """The same as a sentence, with what to do."""
+    pool: str
+    ahead: int
+    """Older runs that wait in the pool, 100 at most. Which is next depends on priorities and fair shares too."""
+
+
+WaitsFor = TypeAliasType("WaitsFor", Literal["answer", "approval", "budget", "message"] | str)
+"""Of a BLOCKED run. `answer`: the agent has asked something. `approval`: a call is to be allowed or denied. `budget`: its budget is spent. `message`: it was interrupted, and nothing was asked; it goes on with the next message."""
 
 
 WebhookDeliveryStatus = TypeAliasType(
@@ -1819,6 +1837,8 @@ class RunAgentResponse(WireModel):
     state: RunState
     at_capacity: bool
     """No free slot was known; the run is queued all the same."""
+    warnings: list[str] | None = None
+    """What may not be as it was meant, as a pool that no worker serves. The run is queued all the same."""
 
 
 class RunDiff(WireModel):
@@ -1838,12 +1858,14 @@ class RunDiff(WireModel):
     patch: ArtifactResponse | None = None
 
 
-class RunStateEventData(WireModel):
-    state: RunState
-    previous_state: RunState | None = None
-    execution: int
-    attempt: int
-    status_message: RunStatusMessage | None = None
+class RunStatusMessage(WireModel):
+    """Why the run is in its state, for a person to act on."""
+
+    message: str
+    error_code: ErrorCode | None = None
+    retryable: bool | None = None
+    waits_for: WaitsFor | None = None
+    approval: PendingApproval | None = None
 
 
 class ScheduledAgentItem(WireModel):
@@ -2409,6 +2431,7 @@ class RunItem(WireModel):
     run_time: str | None = None
     """Time from claims to ends of all executions, ISO 8601 duration."""
     status_message: RunStatusMessage | None = None
+    waiting: WaitingRun | None = None
     source: RunSourceType
     creator: RunCreatorInfo
     executor: RunCreatorInfo
@@ -2443,14 +2466,12 @@ class RunItem(WireModel):
     """What satisfies `output_schema`, when one was given."""
 
 
-class RunStateEvent(WireModel):
-    sequence: int
-    """Place in the log: from 1, without gaps."""
-    run_id: str
-    type: Literal["run.state"]
-    occurred_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    data: RunStateEventData
+class RunStateEventData(WireModel):
+    state: RunState
+    previous_state: RunState | None = None
+    execution: int
+    attempt: int
+    status_message: RunStatusMessage | None = None
 
 
 class SetupEvent(WireModel):
@@ -2579,6 +2600,32 @@ class ListTriggersResponse(WireModel):
     page_info: PageInfo
 
 
+class RunStateEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["run.state"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: RunStateEventData
+
+
+class ConversationChild(WireModel):
+    """A run below one of the conversation."""
+
+    run_id: str
+    parent_run_id: str
+    title: str
+    state: RunState
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    conversation_id: str
+    steps: list[ConversationStep]
+    """Of its conversation; none where the answer would be too large, and `page_info` says that there is more."""
+    page_info: PageInfo
+    children: list[ConversationChild] | None = None
+
+
 RunEvent = TypeAliasType(
     "RunEvent",
     Annotated[
@@ -2615,28 +2662,6 @@ RunEvent = TypeAliasType(
 """An immutable entry in the log of a run."""
 
 
-class ConversationChild(WireModel):
-    """A run below one of the conversation."""
-
-    run_id: str
-    parent_run_id: str
-    title: str
-    state: RunState
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    conversation_id: str
-    steps: list[ConversationStep]
-    """Of its conversation; none where the answer would be too large, and `page_info` says that there is more."""
-    page_info: PageInfo
-    children: list[ConversationChild] | None = None
-
-
-class ListEventsResponse(WireModel):
-    events: list[RunEvent]
-    has_more: bool
-    """The log already holds events after the last one here."""
-
-
 class Conversation(WireModel):
     conversation_id: str
     run_ids: list[str]
@@ -2646,6 +2671,12 @@ class Conversation(WireModel):
     children: list[ConversationChild] | None = None
     """Of the first page: the runs that its runs created, and those below these, as far as the caller may see them: at most 100, five deep, with steps of 1 MiB together."""
     page_info: PageInfo
+
+
+class ListEventsResponse(WireModel):
+    events: list[RunEvent]
+    has_more: bool
+    """The log already holds events after the last one here."""
 
 
 ConversationChild.model_rebuild()

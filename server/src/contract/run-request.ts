@@ -161,6 +161,10 @@ export const RunAgentResponse = z
     task_id: z.string().meta({ deprecated: true, description: 'The same as `run_id`.' }),
     state: RunState,
     at_capacity: z.boolean().meta({ description: 'No free slot was known; the run is queued all the same.' }),
+    warnings: z.array(z.string()).optional().meta({
+      description:
+        'What may not be as it was meant, as a pool that no worker serves. The run is queued all the same.',
+    }),
   })
   .meta({ id: 'RunAgentResponse' })
 export type RunAgentResponse = z.infer<typeof RunAgentResponse>

@@ -98,6 +98,32 @@ export const RunTrigger = z.object({ trigger_id: z.string(), delivery_id: z.stri
 })
 export type RunTrigger = z.infer<typeof RunTrigger>
 
+export const WaitingRun = z
+  .object({
+    reason: z
+      .enum([
+        'no_worker',
+        'workers_not_ready',
+        'principal_limit',
+        'principal_disabled',
+        'agent_busy',
+        'pool_busy',
+        'starting',
+      ])
+      .meta({
+        description:
+          '`no_worker`: none serves its pool. `workers_not_ready`: those of its pool stop, or lack disk space. `principal_limit`: who executes it has as many runs at work as they may. `principal_disabled`: they may execute none. `agent_busy`, `pool_busy`: all slots of workers that have its agent, or of its pool, are taken. `starting`: a worker takes it in a moment.',
+      }),
+    message: z.string().meta({ description: 'The same as a sentence, with what to do.' }),
+    pool: z.string(),
+    ahead: z.int().meta({
+      description:
+        'Older runs that wait in the pool, 100 at most. Which is next depends on priorities and fair shares too.',
+    }),
+  })
+  .meta({ id: 'WaitingRun', description: 'Why a queued run has not started, as of now.' })
+export type WaitingRun = z.infer<typeof WaitingRun>
+
 export const RunItem = z
   .object({
     run_id: z.string().meta({ description: 'UUIDv7.' }),
@@ -120,6 +146,7 @@ export const RunItem = z
       .optional()
       .meta({ description: 'Time from claims to ends of all executions, ISO 8601 duration.' }),
     status_message: RunStatusMessage.optional(),
+    waiting: WaitingRun.optional().meta({ description: 'Of a queued run alone.' }),
     source: RunSourceType,
     creator: RunCreatorInfo,
     executor: RunCreatorInfo,

@@ -45,11 +45,19 @@ export const isResting = (state: RunState): boolean => (RESTING_STATES as readon
 export const isTerminal = (state: RunState): boolean =>
   (TERMINAL_STATES as readonly RunState[]).includes(state)
 
+export const WaitsFor = z.enum(['answer', 'approval', 'budget', 'message']).meta({
+  id: 'WaitsFor',
+  description:
+    'Of a BLOCKED run. `answer`: the agent has asked something. `approval`: a call is to be allowed or denied. `budget`: its budget is spent. `message`: it was interrupted, and nothing was asked; it goes on with the next message.',
+})
+export type WaitsFor = z.infer<typeof WaitsFor>
+
 export const RunStatusMessage = z
   .object({
     message: z.string(),
     error_code: ErrorCode.optional(),
     retryable: z.boolean().optional(),
+    waits_for: WaitsFor.optional(),
     approval: PendingApproval.optional().meta({
       description: 'Of a BLOCKED run: the call that somebody is to allow or to deny.',
     }),

@@ -36,7 +36,7 @@ export function waitForApproval({
 }: EventData<'approval.requested'>): Outcome {
   const { tool, title } = approval
   const message = `The agent asks whether it may use ${tool}${title === undefined ? '.' : `: ${title}`}`
-  return { state: 'BLOCKED', status_message: { message, retryable: false, approval } }
+  return { state: 'BLOCKED', status_message: { message, retryable: false, waits_for: 'approval', approval } }
 }
 
 /** What an agent is told of a call that was denied. */

@@ -340,6 +340,7 @@ class LoopTurn {
         message: `The next request to the model, of about ${input_tokens} tokens, is more than is left of the run's budget, so it was not sent. A follow-up with a larger budget goes on.`,
         error_code: 'budget_exceeded',
         retryable: false,
+        waits_for: 'budget',
       },
     }
   }

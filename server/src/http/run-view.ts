@@ -1,12 +1,12 @@
 import { pageInfo } from '../contract/page-info.ts'
-import type { ListRunsResponse, RunItem } from '../contract/run.ts'
+import type { ListRunsResponse, RunItem, WaitingRun } from '../contract/run.ts'
 import type { ListedRun } from '../store/run-list.ts'
 
 /** A run, whole or from a list, which says what it has cut. */
 export type ShownRun = Omit<ListedRun, 'prompt_truncated' | 'base_prompt_truncated'> & Partial<ListedRun>
 
 /** A stored run as callers see it: nothing of sealed values, leases or sandboxes. `linkTo` makes the link to a run's page. */
-export function viewRun(run: ShownRun, linkTo: (run: ShownRun) => string): RunItem {
+export function viewRun(run: ShownRun, linkTo: (run: ShownRun) => string, waiting?: WaitingRun): RunItem {
   const working = run.claimed_at ? Date.now() - run.claimed_at.getTime() : 0
   const total_tokens = Math.min(run.input_tokens + run.output_tokens, Number.MAX_SAFE_INTEGER)
   return {
@@ -22,6 +22,7 @@ export function viewRun(run: ShownRun, linkTo: (run: ShownRun) => string): RunIt
     finished_at: run.finished_at?.toISOString() ?? null,
     ...(run.started_at ? { run_time: isoDuration(run.run_time_ms + Math.max(0, working)) } : {}),
     ...(run.status_message ? { status_message: run.status_message } : {}),
+    ...(waiting ? { waiting } : {}),
     source: run.source,
     ...(run.schedule ? { schedule: run.schedule } : {}),
     ...(run.trigger ? { trigger: run.trigger } : {}),
@@ -70,8 +71,9 @@ export const viewRuns = (
   runs: ListedRun[],
   next_cursor: string | null,
   linkTo: (run: ShownRun) => string,
+  waiting: ReadonlyMap<string, WaitingRun>,
 ): ListRunsResponse => ({
-  runs: runs.map((run) => viewRun(run, linkTo)),
+  runs: runs.map((run) => viewRun(run, linkTo, waiting.get(run.run_id))),
   page_info: pageInfo(next_cursor),
 })
 

@@ -110,6 +110,7 @@ const exceeded = (limit: string): Outcome => ({
     message: `The run reached its budget of ${limit}. A follow-up with a larger budget goes on.`,
     error_code: 'budget_exceeded',
     retryable: false,
+    waits_for: 'budget',
   },
 })
 

@@ -9,7 +9,10 @@ import { EventRefused } from './event-refused.ts'
 
 export const INTERRUPTED: Outcome = {
   state: 'BLOCKED',
-  status_message: { message: 'Interrupted. Send a follow-up to go on, or cancel the run.' },
+  status_message: {
+    message: 'Interrupted. Send a follow-up to go on, or cancel the run.',
+    waits_for: 'message',
+  },
 }
 
 export const NO_ARTIFACTS = {

@@ -14,8 +14,17 @@ export function sayActivity(state: RunState, tool: string | undefined): string |
 }
 
 /** The same, where the conversation goes on. */
-export function Activity({ state, tool }: { state: RunState; tool: string | undefined }) {
-  const words = sayActivity(state, tool)
+export function Activity({
+  state,
+  tool,
+  waiting,
+}: {
+  state: RunState
+  tool: string | undefined
+  /** Why it is queued. */
+  waiting: string | undefined
+}) {
+  const words = state === 'QUEUED' && waiting ? waiting : sayActivity(state, tool)
   if (!words) return null
   return (
     <p className="m-0 mt-4 flex items-center gap-2.5 text-sm text-soft wrap-anywhere" data-activity>

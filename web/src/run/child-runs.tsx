@@ -29,7 +29,7 @@ export function ChildRuns({ run_id }: { run_id: string }) {
               <span className="text-soft text-xs">
                 <Ago at={run.created_at} />
               </span>
-              <StateBadge state={run.state} />
+              <StateBadge state={run.state} waits_for={run.status_message?.waits_for} />
             </span>
           </li>
         ))}

@@ -38,16 +38,20 @@ export function Composer({
   run_id,
   state,
   asks_to_allow,
+  asks_nothing = false,
 }: {
   run_id: string
   state: RunState
   asks_to_allow: boolean
+  /** It was stopped, and nothing was asked. */
+  asks_nothing?: boolean
 }) {
   const { client } = useAccess()
   const [message, setMessage] = useState('')
   const [files, setFiles] = useState<File[]>([])
-  const is_asking = state === 'BLOCKED' && !asks_to_allow
-  const { label, hint } = state === 'BLOCKED' && asks_to_allow ? BESIDE : (WORDS[state] ?? ENDED)
+  const is_asking = state === 'BLOCKED' && !asks_to_allow && !asks_nothing
+  const words = asks_nothing ? ENDED : (WORDS[state] ?? ENDED)
+  const { label, hint } = state === 'BLOCKED' && asks_to_allow ? BESIDE : words
   const is_working = state === 'INPROGRESS'
   const send = useMutation({
     mutationFn: async (on_busy: RunFollowupRequest['on_busy']) => {

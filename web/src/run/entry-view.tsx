@@ -1,4 +1,4 @@
-import type { RunState } from '@runyard/client'
+import type { RunState, WaitsFor } from '@runyard/client'
 import { Link } from '@tanstack/react-router'
 import { memo, type ReactNode, useState } from 'react'
 import { BASE_PATH, useAccess } from '../client.ts'
@@ -18,10 +18,21 @@ const NOTE_TONES: Record<Tone, string> = { plain: 'text-soft', warning: 'text-wa
 const END_TITLES: Record<string, string> = {
   SUCCEEDED: 'Succeeded',
   FAILED: 'Failed',
-  ERROR: 'Failed by a fault of the service',
+  ERROR: 'Error',
   BLOCKED: 'Waiting for an answer',
   CANCELLED: 'Cancelled',
 }
+const WAIT_TITLES: Partial<Record<WaitsFor, string>> = {
+  approval: 'Waiting for approval',
+  budget: 'Stopped at its budget',
+  message: 'Interrupted',
+}
+
+function titleOf(state: RunState, error_code: string | undefined, waits_for: WaitsFor | undefined): string {
+  if (error_code === 'internal_error') return 'Internal error'
+  return (state === 'BLOCKED' && waits_for && WAIT_TITLES[waits_for]) || (END_TITLES[state] ?? state)
+}
+
 const END_TONES: Record<string, string> = {
   SUCCEEDED: 'border-good/40 bg-good/5 [--tone:var(--good)]',
   FAILED: 'border-bad/40 bg-bad/5 [--tone:var(--bad)]',
@@ -79,10 +90,11 @@ export function EndBlock({
   state,
   message,
   error_code,
+  waits_for,
   worked_ms,
   has_output = false,
   children,
-}: Pick<Extract<Entry, { kind: 'end' }>, 'state' | 'message' | 'error_code' | 'worked_ms'> & {
+}: Pick<Extract<Entry, { kind: 'end' }>, 'state' | 'message' | 'error_code' | 'waits_for' | 'worked_ms'> & {
   /** Whether the end of the output that a message may hold is shown as well. */
   has_output?: boolean
   children?: ReactNode
@@ -94,7 +106,7 @@ export function EndBlock({
       data-state={state}
     >
       <p className="m-0 font-semibold text-(--tone)">
-        {END_TITLES[state] ?? state}
+        {titleOf(state, error_code, waits_for)}
         {worked_ms > 0 && state !== 'BLOCKED' ? ` after ${formatDuration(worked_ms)}` : ''}
       </p>
       <EndMessage state={state} {...partMessage(message, error_code)} has_output={has_output} />

@@ -1,4 +1,4 @@
-import type { RunEvent, RunState } from '@runyard/client'
+import type { RunEvent, RunState, WaitsFor } from '@runyard/client'
 import type { TerminalText } from '../text/terminal-text.ts'
 
 type DataOf<T extends RunEvent['type']> = Extract<RunEvent, { type: T }>['data']
@@ -51,6 +51,7 @@ export type Entry =
       state: RunState
       message: string
       error_code: string | undefined
+      waits_for?: WaitsFor | undefined
       worked_ms: number
       /** Of its event: where a fork may go on from. */
       sequence: number

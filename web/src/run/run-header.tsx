@@ -51,7 +51,7 @@ export function RunHeader({ run, view, is_lost }: { run: RunItem; view: SessionV
           {/* As high with its second line as without: nothing moves when the title goes out of sight. */}
           <div className="grid min-h-11 min-w-0 flex-1 content-center">
             <div className="flex min-w-0 items-center gap-x-4 overflow-hidden whitespace-nowrap">
-              <StateBadge state={state} />
+              <StateBadge state={state} waits_for={view.status?.waits_for} />
               {is_lost ? (
                 <span role="status" className="rounded-full bg-wait/15 px-2.5 text-sm text-wait">
                   Reconnecting…
@@ -69,7 +69,11 @@ export function RunHeader({ run, view, is_lost }: { run: RunItem; view: SessionV
               <Button onClick={() => document.getElementById('composer')?.focus()}>
                 <MessageSquare aria-hidden className="size-4" />
                 <span className="max-sm:sr-only">
-                  {view.status?.approval ? 'Message' : (TO_WRITE[state] ?? 'Follow up')}
+                  {view.status?.approval
+                    ? 'Message'
+                    : view.status?.waits_for === 'message'
+                      ? 'Follow up'
+                      : (TO_WRITE[state] ?? 'Follow up')}
                 </span>
               </Button>
               {state === 'INPROGRESS' ? (

@@ -106,13 +106,14 @@ function Session({ run, feed }: { run: RunItem; feed: Feed }) {
           ) : (
             <Conversation entries={view.entries} run_id={run.run_id} />
           )}
-          <Activity state={view.state} tool={view.running_tool} />
+          <Activity state={view.state} tool={view.running_tool} waiting={run.waiting?.message} />
           {may_write ? (
             <div className="sticky bottom-0 z-5 bg-paper pt-4 pb-4">
               <Composer
                 run_id={run.run_id}
                 state={view.state}
                 asks_to_allow={view.status?.approval !== undefined}
+                asks_nothing={view.state === 'BLOCKED' && view.status?.waits_for === 'message'}
               />
             </div>
           ) : null}

@@ -2,11 +2,15 @@ import type { Runyard } from '@runyard/client'
 import { queryOptions } from '@tanstack/react-query'
 import { readArtifact } from '../artifact-link.ts'
 
+const QUEUE_MS = 5_000
+
 /** What is kept of one run. */
 export const runQuery = (client: Runyard, run_id: string) =>
   queryOptions({
     queryKey: ['run', run_id],
     queryFn: ({ signal }) => client.runs.retrieve(run_id, { signal }),
+    // Its place in the queue is in no event of its own.
+    refetchInterval: ({ state: { data } }) => (data?.state === 'QUEUED' ? QUEUE_MS : false),
   })
 
 /** How often runs that go on are asked for: a stream of theirs would take one of the few connections a browser has. */

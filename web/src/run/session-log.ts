@@ -199,10 +199,19 @@ export class SessionLog {
     this.#view.working_since = 0
     this.#claimed_at = 0
     if (RESTING.includes(state)) {
-      const { message = '', error_code } = status_message ?? {}
+      const { message = '', error_code, waits_for } = status_message ?? {}
       // The question itself stands right above.
       if (status_message?.approval) return
-      this.#push({ kind: 'end', key, state, message, error_code, worked_ms, sequence: event.sequence })
+      this.#push({
+        kind: 'end',
+        key,
+        state,
+        message,
+        error_code,
+        waits_for,
+        worked_ms,
+        sequence: event.sequence,
+      })
     } else if (previous_state && RESTING.includes(previous_state) && previous_state !== 'BLOCKED') {
       this.#push({ kind: 'note', key, tone: 'plain', text: 'A follow-up continues the run.' })
     }

@@ -98,8 +98,14 @@ export function RunTable({ runs, chosen, onChoose, isOutdated, hasMore, isReadin
 }
 
 /** What somebody has to know before opening it: why it ended badly, or what it waits for. */
-const reasonOf = ({ state, status_message }: RunItem): string | undefined =>
-  ['FAILED', 'ERROR', 'BLOCKED'].includes(state) ? status_message?.message : undefined
+const reasonOf = ({ state, status_message, waiting }: RunItem): string | undefined =>
+  ['FAILED', 'ERROR', 'BLOCKED'].includes(state)
+    ? status_message?.message
+    : waiting && waiting.reason !== 'starting'
+      ? waiting.message
+      : undefined
+
+const REASON_TONES: Partial<Record<string, string>> = { BLOCKED: 'text-wait', QUEUED: 'text-soft' }
 
 /** As Tailwind's `max-sm`, where what stands in a row beside the title goes below it. */
 const NARROW = '(width < 40rem)'
@@ -145,12 +151,12 @@ function Row({ run, index }: { run: RunItem; index: number }) {
       className={`${COLUMNS} h-full min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] content-center gap-x-4 gap-y-0.5 text-ink no-underline sm:max-lg:grid-cols-[9.5rem_minmax(0,1fr)_auto] focus-visible:-outline-offset-2`}
     >
       <span className="max-sm:order-2 sm:self-center">
-        <StateBadge state={run.state} />
+        <StateBadge state={run.state} waits_for={run.status_message?.waits_for} />
       </span>
       <span className="min-w-0 max-sm:order-1 max-sm:col-span-2">
         <span className="block truncate font-medium text-base">{plainText(run.title)}</span>
         {reason ? (
-          <span className={`block truncate text-sm ${run.state === 'BLOCKED' ? 'text-wait' : 'text-bad'}`}>
+          <span className={`block truncate text-sm ${REASON_TONES[run.state] ?? 'text-bad'}`}>
             {firstLine(reason)}
           </span>
         ) : (

@@ -1,4 +1,4 @@
-import type { RunState } from '@runyard/client'
+import type { RunState, WaitsFor } from '@runyard/client'
 
 interface Look {
   label: string
@@ -21,15 +21,16 @@ const LOOKS: Record<RunState, Look> = {
 export const lookOf = (state: RunState): Look => LOOKS[state] ?? { label: state, tone: 'text-soft' }
 
 /** The state of a run: a dot and a word. */
-export function StateBadge({ state }: { state: RunState }) {
+export function StateBadge({ state, waits_for }: { state: RunState; waits_for?: WaitsFor | undefined }) {
   const { label, tone, is_moving } = lookOf(state)
+  const nothing_asked = state === 'BLOCKED' && waits_for === 'message'
   return (
     <span
       className={`inline-flex items-center gap-2 text-sm font-semibold whitespace-nowrap ${tone}`}
       data-state={state}
     >
       <span aria-hidden className={`size-2 shrink-0 rounded-full bg-current ${is_moving ? 'breathe' : ''}`} />
-      {label}
+      {nothing_asked ? 'Interrupted' : label}
     </span>
   )
 }

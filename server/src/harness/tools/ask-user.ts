@@ -20,6 +20,7 @@ export const askUser = defineTool({
     status_message: {
       message: [question, ...options.map((option, at) => `${at + 1}. ${option}`)].join('\n'),
       retryable: false,
+      waits_for: 'answer',
     },
   }),
   run: async () => ({ output: 'Asked. What the user says next is the answer.', is_error: false }),

@@ -7,6 +7,7 @@ import { isUuid } from '../../contract/run-id.ts'
 import { withAttachments } from '../../intake/attachments.ts'
 import { MAX_TREE } from '../../intake/child-run.ts'
 import { resolveRun } from '../../intake/new-run.ts'
+import { explainWaiting, warnOfPool } from '../../intake/waiting.ts'
 import { listRuns } from '../../store/run-list.ts'
 import { findRun, insertRun, interruptRun, type RunRow } from '../../store/runs.ts'
 import { cancelRun } from '../../store/transitions.ts'
@@ -21,6 +22,12 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
   const { store, watch, blobs, settings, sessions } = services
 
   const linkFor = (actor: Actor) => (run: ShownRun) => sessions.sessionLink(run, actor)
+
+  const asker = (actor: Actor) => ({ actor, default_pool: settings.default_pool })
+  const whyQueued = (runs: ReadonlyArray<Pick<RunRow, 'run_id' | 'state'>>, actor: Actor) => {
+    const queued = runs.filter(({ state }) => state === 'QUEUED').map(({ run_id }) => run_id)
+    return explainWaiting(store.db, queued, asker(actor))
+  }
 
   const create = async (call: Call<typeof ROUTES.createRun> | Call<typeof ROUTES.runAgent>) => {
     // A repeated create must not look up, store or refuse anything again.
@@ -48,18 +55,20 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
       // Who follows the runs below them follows this one, too.
       for (const run_id of run.ancestor_run_ids) watch.touchRun(run_id)
     }
-    return response
+    const warning = await warnOfPool(store.db, run.pool, asker(call.actor))
+    return warning === null ? response : { ...response, warnings: [warning] }
   }
   serve(app, services, ROUTES.createRun, create)
   serve(app, services, ROUTES.runAgent, create)
 
   serve(app, services, ROUTES.listRuns, async ({ query, actor }) => {
     const { runs, next_cursor } = await listRuns(store.db, query, actor)
-    return viewRuns(runs, next_cursor, linkFor(actor))
+    return viewRuns(runs, next_cursor, linkFor(actor), await whyQueued(runs, actor))
   })
 
   serve(app, services, ROUTES.getRun, async ({ params, actor }) => {
-    return viewRun(await requireRun(services, params.run_id, actor), linkFor(actor))
+    const run = await requireRun(services, params.run_id, actor)
+    return viewRun(run, linkFor(actor), (await whyQueued([run], actor)).get(run.run_id))
   })
 
   serve(app, services, ROUTES.cancelRun, async (call) => {

@@ -1,0 +1,54 @@
+import { sql } from 'kysely'
+import type { Db } from './db.ts'
+
+/** What decides when a queued run starts. */
+export interface QueueFacts {
+  run_id: string
+  pool: string
+  /** What the request names. */
+  agent: string | null
+  /** Workers of its pool that are alive, and those of them that take runs. */
+  workers: number
+  ready: number
+  /** Slots of the ready ones, and how many are free. */
+  slots: number
+  free: number
+  /** The same of those that have its agent; where none has it all of them may take it. */
+  fit_slots: number
+  fit_free: number
+  /** Of the principal that executes it. */
+  running: number
+  max_running: number
+  disabled: boolean
+  ahead: number
+}
+
+/** More than that is not counted: a queue may hold very many, and people only want to know that it is long. */
+const MOST_AHEAD = 100
+
+/** What the claim of a worker looks at (`claim.sql`), of those of the runs that are queued. */
+export async function readQueueFacts(db: Db, run_ids: readonly string[]): Promise<QueueFacts[]> {
+  const { rows } = await sql<QueueFacts>`
+    with asked as materialized (
+      select r.run_id, r.pool, r.principal_id, r.config->'harness'->>'type' as agent from runs r
+      where r.run_id = any(${[...run_ids]}::uuid[]) and r.state = 'QUEUED' and r.worker_id is null),
+    busy as materialized (
+      select worker_id, count(*)::int n from runs where worker_id is not null group by 1),
+    able as materialized (
+      select w.pool, w.lacking_agents, w.slots, not (w.draining or w.disk_full) as is_ready,
+        greatest(w.slots - coalesce(b.n, 0), 0) as free
+      from workers w left join busy b using (worker_id)
+      where not w.lost and w.pool in (select pool from asked))
+    select q.run_id, q.pool, q.agent, w.*, p.max_running, p.disabled,
+      (select count(*)::int from runs a where a.worker_id is not null and a.principal_id = q.principal_id) as running,
+      (select count(*)::int from (select 1 from runs o where o.state = 'QUEUED' and o.worker_id is null
+        and o.pool = q.pool and o.run_id < q.run_id limit ${MOST_AHEAD}) o) as ahead
+    from asked q join principals p using (principal_id) cross join lateral (
+      select count(*)::int as workers, count(*) filter (where is_ready)::int as ready,
+        coalesce(sum(slots) filter (where is_ready), 0)::int as slots,
+        coalesce(sum(free) filter (where is_ready), 0)::int as free,
+        coalesce(sum(slots) filter (where is_ready and coalesce(q.agent <> all(lacking_agents), true)), 0)::int as fit_slots,
+        coalesce(sum(free) filter (where is_ready and coalesce(q.agent <> all(lacking_agents), true)), 0)::int as fit_free
+      from able where able.pool = q.pool) w`.execute(db)
+  return rows
+}

@@ -72,6 +72,7 @@ const GROUPS: Record<string, readonly Module[]> = {
       words: ['serve', 'worker', 'migrate'],
       load: async () => (await import('./commands/service.ts')).addServiceCommands,
     },
+    { words: ['status'], load: async () => (await import('./commands/status.ts')).addStatusCommand },
     { words: ['doctor'], load: async () => (await import('./commands/doctor.ts')).addDoctorCommand },
     { words: ['agents'], load: async () => (await import('./commands/agents.ts')).addAgentCommands },
     { words: ['keys'], load: async () => (await import('./commands/keys.ts')).addKeyCommands },

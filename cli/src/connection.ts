@@ -34,31 +34,71 @@ const FILE_NAME = 'client.json'
  * configuration. A key only ever goes to the address it was given with: a stored key is used for its own address alone, and
  * a stored address gets a key from elsewhere only when it is on this machine or the user's own configuration names it.
  */
-export function findConnection({ flags, environment, directory }: ConnectionSources): Connection {
-  const base_url = flags.base_url || environment.RUNYARD_BASE_URL
-  const api_key = flags.api_key || environment.RUNYARD_API_KEY
+export function findConnection(sources: ConnectionSources): Connection {
+  const { base_url, api_key } = traceConnection(sources)
+  return { base_url: base_url.value, api_key: api_key.value }
+}
+
+/** A part of a connection, and the flag, variable or file that it is from. */
+export interface Traced {
+  value: string
+  from: string
+  /** It is from this file. */
+  file?: string
+}
+
+export interface TracedConnection {
+  base_url: Traced
+  api_key: Traced
+  /** The user's own file, which another one nearer by has taken the place of. */
+  shadowed?: string
+}
+
+/** The same, and where each part is from. */
+export function traceConnection({ flags, environment, directory }: ConnectionSources): TracedConnection {
+  const base_url =
+    given(flags.base_url, '--base-url') ?? given(environment.RUNYARD_BASE_URL, 'RUNYARD_BASE_URL')
+  const api_key = given(flags.api_key, '--api-key') ?? given(environment.RUNYARD_API_KEY, 'RUNYARD_API_KEY')
   if (base_url && api_key) return { base_url, api_key }
   const near = findUpwards(directory)
   const own = readConnection(userFile(environment))
+  const shadows = (used: StoredConnection | undefined) =>
+    used && used === near && own && own.file !== near.file ? { shadowed: own.file } : {}
   if (base_url) {
-    const stored = [near, own].find((file) => file && sameAddress(file.base_url, base_url))
-    if (stored) return { base_url, api_key: stored.api_key }
-    throw new CommandFailure(`No API key is known for ${base_url}.`, {
+    const stored = [near, own].find((file) => file && sameAddress(file.base_url, base_url.value))
+    if (stored) return { base_url, api_key: partOf(stored, 'api_key'), ...shadows(stored) }
+    throw new CommandFailure(`No API key is known for ${base_url.value}.`, {
       hint: 'give one with --api-key or RUNYARD_API_KEY',
       exit_code: EXIT.usage,
     })
   }
   if (api_key) {
-    const stored = [near && isOnThisMachine(near.base_url) ? near : null, own].find(Boolean)
-    return { base_url: stored?.base_url ?? 'http://127.0.0.1:4200', api_key }
+    const stored = [near && isOnThisMachine(near.base_url) ? near : null, own].find((file) => file !== null)
+    const address = stored
+      ? partOf(stored, 'base_url')
+      : { value: 'http://127.0.0.1:4200', from: 'the default address' }
+    return { base_url: address, api_key, ...shadows(stored) }
   }
   const stored = near ?? own
-  if (stored) return stored
+  if (stored)
+    return {
+      ...{ base_url: partOf(stored, 'base_url'), api_key: partOf(stored, 'api_key') },
+      ...shadows(stored),
+    }
   throw new CommandFailure('No Runyard server is known here.', {
     hint: 'start one with `runyard dev`, or set RUNYARD_BASE_URL and RUNYARD_API_KEY',
     exit_code: EXIT.unreachable,
   })
 }
+
+const given = (value: string | undefined, from: string): Traced | undefined =>
+  value ? { value, from } : undefined
+
+const partOf = (stored: StoredConnection, part: keyof Connection): Traced => ({
+  value: stored[part],
+  from: stored.file,
+  file: stored.file,
+})
 
 /** Whether commands are told of a service by a file. */
 export const hasConnection = ({ directory, environment }: Omit<ConnectionSources, 'flags'>): boolean =>
@@ -140,10 +180,14 @@ function readWriter(file: string): string | undefined {
 export const readStoredKey = (data_dir: string): string | undefined =>
   readConnection(join(data_dir, FILE_NAME))?.api_key
 
+interface StoredConnection extends Connection {
+  file: string
+}
+
 const userFile = (environment: NodeJS.ProcessEnv): string =>
   join(environment.XDG_CONFIG_HOME || join(environment.HOME || homedir(), '.config'), 'runyard', FILE_NAME)
 
-function findUpwards(start: string): Connection | null {
+function findUpwards(start: string): StoredConnection | null {
   for (let directory = resolve(start); ; directory = dirname(directory)) {
     const found = readConnection(join(directory, '.runyard', FILE_NAME))
     if (found || dirname(directory) === directory) return found
@@ -151,7 +195,7 @@ function findUpwards(start: string): Connection | null {
 }
 
 /** Null when there is no such file, or it is not a private one of this user: a cloned repository may hold one too. */
-function readConnection(file: string): Connection | null {
+function readConnection(file: string): StoredConnection | null {
   let text: string
   try {
     const { uid, mode } = statSync(file)
@@ -163,7 +207,7 @@ function readConnection(file: string): Connection | null {
   }
   try {
     const { base_url, api_key } = JSON.parse(text) as Partial<Connection>
-    if (typeof base_url === 'string' && typeof api_key === 'string') return { base_url, api_key }
+    if (typeof base_url === 'string' && typeof api_key === 'string') return { base_url, api_key, file }
   } catch {}
   throw new CommandFailure(`${file} is not a connection.`, {
     hint: 'delete it; `runyard dev` writes it anew',

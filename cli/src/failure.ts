@@ -1,6 +1,7 @@
 import { APIConnectionError, APIError, AuthenticationError, RunyardError } from '@runyard/client'
 import { currentProcess } from './current-process.ts'
 import { oneLine } from './one-line.ts'
+import { tellConnection } from './used-connection.ts'
 
 /** What a command's exit code says; `runyard --help` lists them. */
 export const EXIT = {
@@ -54,6 +55,17 @@ const SERVICE_EXITS: Record<string, number> = {
   resource_unavailable: EXIT.unreachable,
 }
 
+function tellMore(status: number, type: string): string {
+  const hint = `more about it: ${oneLine(type)}`
+  return status === 404 ? withFile(hint, true) : hint
+}
+
+/** With the file that says which server is asked; what another server lacks is the file's doing if it took the place of one. */
+function withFile(hint: string, only_shadowing = false): string {
+  const told = tellConnection(only_shadowing)
+  return told ? `${hint}; ${told}` : hint
+}
+
 export interface Explanation {
   message: string
   hint?: string
@@ -68,19 +80,20 @@ export function explain(error: unknown): Explanation {
   if (error instanceof APIConnectionError) {
     const hint =
       certificateHint(error) ??
-      'is it running? `runyard dev` starts one; --base-url and RUNYARD_BASE_URL say where it is'
+      withFile('is it running? `runyard dev` starts one; --base-url and RUNYARD_BASE_URL say where it is')
     return { message: error.message, hint, exit_code: EXIT.unreachable }
   }
   if (error instanceof AuthenticationError) {
-    const hint =
-      'give the key of this server with --api-key or RUNYARD_API_KEY; `runyard keys create` makes one'
+    const hint = withFile(
+      'give the key of this server with --api-key or RUNYARD_API_KEY; `runyard keys create` makes one',
+    )
     return { message: error.message, hint, exit_code: EXIT.failed }
   }
   if (error instanceof APIError) {
     const hint =
       error.status >= 500
         ? `the server's log has it under ${oneLine(error.request_id ?? 'this time')}`
-        : error.problem?.type && `more about it: ${oneLine(error.problem.type)}`
+        : error.problem?.type && tellMore(error.status, error.problem.type)
     return { message: error.message, ...(hint ? { hint } : {}), exit_code: EXIT.failed }
   }
   if (error instanceof RunyardError) {

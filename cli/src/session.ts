@@ -1,14 +1,16 @@
 import { Runyard } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import { fetchClean } from './clean-answer.ts'
-import { findConnection } from './connection.ts'
+import { type TracedConnection, traceConnection } from './connection.ts'
 import { currentProcess } from './current-process.ts'
 import { FORMATS, type Format, type Output, openOutput } from './output.ts'
+import { noteConnection } from './used-connection.ts'
 
 /** What a client command works with. */
 export interface Session {
   client: Runyard
   output: Output
+  connection: TracedConnection
 }
 
 /** The options every client command has. */
@@ -29,7 +31,7 @@ export function addClientOptions(command: Command): Command {
 
 export function openSession(options: ClientOptions): Session {
   const own = currentProcess()
-  const connection = findConnection({
+  const connection = traceConnection({
     flags: {
       ...(options.baseUrl ? { base_url: options.baseUrl } : {}),
       ...(options.apiKey ? { api_key: options.apiKey } : {}),
@@ -37,15 +39,17 @@ export function openSession(options: ClientOptions): Session {
     environment: own.env,
     directory: own.cwd(),
   })
+  noteConnection(connection)
   // JSON says what the server said; it is made harmless when it is written.
   const is_shown = options.output === 'text' && !options.raw
   return {
     client: new Runyard({
-      apiKey: connection.api_key,
-      baseURL: connection.base_url,
+      apiKey: connection.api_key.value,
+      baseURL: connection.base_url.value,
       defaultHeaders: { 'x-runyard-source': 'CLI' },
       ...(is_shown ? { fetch: fetchClean } : {}),
     }),
     output: openOutput({ format: options.output, raw: options.raw }),
+    connection,
   }
 }

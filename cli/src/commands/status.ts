@@ -1,0 +1,58 @@
+import type { ApiKey } from '@runyard/client'
+import type { Command } from 'commander'
+import { CommandFailure } from '../failure.ts'
+import { formatFields } from '../run-text.ts'
+import { addClientOptions, type ClientOptions, openSession, type Session } from '../session.ts'
+
+export function addStatusCommand(program: Command): void {
+  addClientOptions(
+    program
+      .command('status')
+      .summary('show which server commands use, and as whom')
+      .description(
+        'Shows the server, the key and its owner, and where each setting comes from: a flag, a variable or a file.',
+      ),
+  ).action(async (options: ClientOptions) => {
+    const session = openSession(options)
+    const { connection, output } = session
+    const { base_url, api_key, shadowed } = connection
+    const masked = maskKey(api_key.value)
+    const settings = {
+      ...{ base_url: base_url.value, base_url_from: base_url.from },
+      ...{ api_key: masked, api_key_from: api_key.from },
+      ...(shadowed ? { unused_file: shadowed } : {}),
+    }
+    // First, since they are what explains a server that does not answer.
+    if (output.format === 'text')
+      output.line(
+        formatFields(
+          [
+            ['server', `${base_url.value} (from ${base_url.from})`],
+            ['key', `${masked} (from ${api_key.from})`],
+            ['not used', shadowed && `${shadowed}: the file above is nearer`],
+          ],
+          output,
+        ),
+      )
+    const { principal, name, role } = await findOwnKey(session, masked)
+    if (output.format !== 'text') return output.json({ ...settings, principal, role, key_name: name })
+    const kind = principal.type === 'service_account' ? 'service account' : 'user'
+    output.line(
+      formatFields(
+        [['you', `${principal.display_name ?? principal.uid} (${kind}, ${role}), key "${name}"`]],
+        output,
+      ),
+    )
+  })
+}
+
+/** As the server shows it. */
+const maskKey = (key: string): string => `${key.slice(0, 7)}…${key.slice(-4)}`
+
+async function findOwnKey({ client }: Session, masked: string): Promise<ApiKey> {
+  for await (const key of client.apiKeys.list({ limit: 100 }))
+    if (key.active && key.masked === masked) return key
+  throw new CommandFailure('The server answers, but does not list this key.', {
+    hint: 'an admin can see whose it is: runyard keys list',
+  })
+}

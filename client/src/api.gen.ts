@@ -3093,6 +3093,8 @@ export interface components {
             updated_at: string;
             /** @description Who saved it last. Its runs are created as this user or service account. */
             updated_by: components["schemas"]["RunCreatorInfo"];
+            /** @description What may not be as it was meant, as a pool that no worker serves. Not in lists. */
+            warnings?: string[];
         };
         ScheduleFiring: {
             /**
@@ -3396,6 +3398,8 @@ export interface components {
             /** @description Where the sender posts to. */
             url: string;
             verification: components["schemas"]["TriggerVerification"];
+            /** @description What may not be as it was meant, as a pool that no worker serves. Not in lists. */
+            warnings?: string[];
         };
         TriggerDelivery: {
             delivery_id: string;
@@ -3514,6 +3518,8 @@ export interface components {
             /** @description Where the sender posts to. */
             url: string;
             verification: components["schemas"]["TriggerVerification"];
+            /** @description What may not be as it was meant, as a pool that no worker serves. Not in lists. */
+            warnings?: string[];
         };
         /** @description What is left out or null stays; an empty text, list or object is none. */
         UpdateAgentIdentityRequest: {

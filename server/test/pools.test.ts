@@ -68,6 +68,15 @@ onFace('pools', (service) => {
     assert.deepEqual([lost?.reason, lost?.pool, lost?.ahead], ['no_worker', `${served}x`, 0])
     assert.match(lost?.message ?? '', new RegExp(`"${served}"`))
 
+    const request = { prompt: 'x', agent_config: { worker_host: `${served}x` } }
+    for (const [path, more] of [
+      ['/agent/schedules', { name: served, cron_schedule: '0 0 1 1 *', enabled: true }],
+      ['/agent/triggers', { name: served, verification: 'standard_webhooks' }],
+    ] as const) {
+      const made = await admin.json<{ warnings?: string[] }>('POST', path, { ...request, ...more })
+      assert.match(made.warnings?.join() ?? '', /^No worker serves the pool/)
+    }
+
     const first = await create(served)
     assert.equal(first.warnings, undefined)
     assert.equal((await why(first.run_id))?.reason, 'starting')

@@ -281,6 +281,7 @@ function fieldsShown(schedule: ScheduledAgentItem): Array<[string, string | null
     ['next', history.next_run ? next_runs.join(', ') : 'paused'],
     ['last run', history.last_ran],
     ['last error', schedule.last_spawn_error],
+    ['warning', schedule.warnings?.join(' ')],
     ['overlap', schedule.overlap],
     ['catch-up', schedule.catch_up],
     ['title', schedule.title],

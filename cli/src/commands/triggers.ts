@@ -366,6 +366,7 @@ function fieldsShown(trigger: Trigger): Array<[string, string | null | undefined
     ['address', trigger.url],
     ['from', trigger.verification],
     ['state', wordFor(trigger)],
+    ['warning', trigger.warnings?.join(' ')],
     ['filter', trigger.filter],
     ['open run', trigger.on_open_run],
     ['answers with', trigger.reply?.secret],

@@ -1893,6 +1893,8 @@ class ScheduledAgentItem(WireModel):
     agent_uid: str | None = None
     """The identity that executes its runs."""
     scope: ScheduledAgentItemScope
+    warnings: list[str] | None = None
+    """What may not be as it was meant, as a pool that no worker serves. Not in lists."""
     last_spawn_error: str | None
     """Why the last due time gave no run; null once a run was created again."""
     history: ScheduledAgentItemHistory
@@ -2033,6 +2035,8 @@ class TriggerWithSecret(WireModel):
     reply: TriggerReply | None = None
     stopped_reason: str | None = None
     """Why it answers nothing though it is enabled: whoever saved it last is disabled."""
+    warnings: list[str] | None = None
+    """What may not be as it was meant, as a pool that no worker serves. Not in lists."""
     last_delivery: TriggerWithSecretLastDelivery | None = None
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
@@ -2506,6 +2510,8 @@ class Trigger(WireModel):
     reply: TriggerReply | None = None
     stopped_reason: str | None = None
     """Why it answers nothing though it is enabled: whoever saved it last is disabled."""
+    warnings: list[str] | None = None
+    """What may not be as it was meant, as a pool that no worker serves. Not in lists."""
     last_delivery: TriggerLastDelivery | None = None
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""

@@ -105,6 +105,9 @@ export const ScheduledAgentItem = z
     }),
     agent_uid: z.string().optional().meta({ description: 'The identity that executes its runs.' }),
     scope: z.object({ type: z.enum(['User', 'Team']), uid: z.string().optional() }),
+    warnings: z.array(z.string()).optional().meta({
+      description: 'What may not be as it was meant, as a pool that no worker serves. Not in lists.',
+    }),
     last_spawn_error: z.string().nullable().meta({
       description: 'Why the last due time gave no run; null once a run was created again.',
     }),

@@ -151,6 +151,9 @@ export const Trigger = z
     stopped_reason: z.string().optional().meta({
       description: 'Why it answers nothing though it is enabled: whoever saved it last is disabled.',
     }),
+    warnings: z.array(z.string()).optional().meta({
+      description: 'What may not be as it was meant, as a pool that no worker serves. Not in lists.',
+    }),
     last_delivery: z
       .object({ received_at: Timestamp, outcome: TriggerOutcome, run_id: z.string().optional() })
       .optional()

@@ -1,8 +1,9 @@
 import type { Actor } from '../contract/actor.ts'
+import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { WaitingRun } from '../contract/run.ts'
 import type { Db } from '../store/db.ts'
 import { listPools } from '../store/pools.ts'
-import { type QueueFacts, readQueueFacts } from '../store/waiting.ts'
+import { isServed, type QueueFacts, readQueueFacts } from '../store/waiting.ts'
 
 /** Pools that are named to somebody who has named one that nobody serves. */
 const SHOWN_POOLS = 10
@@ -27,18 +28,21 @@ export async function explainWaiting(
 
 /** What is wrong with a pool that a request names; `null`: a worker serves it. */
 export async function warnOfPool(db: Db, pool: string, asker: Asker): Promise<string | null> {
-  const pools = await readPools(db, asker)
-  // A restricted pool that is not shown was refused already, or is somebody else's business.
-  const named = pools.find(({ name }) => name === pool)
-  return named && named.workers > 0 ? null : describeUnserved(pool, tellServed(pools))
+  return (await isServed(db, pool)) ? null : describeUnserved(pool, await listServed(db, asker))
 }
 
-const readPools = async (db: Db, { actor, default_pool }: Asker) =>
-  (await listPools(db, { limit: 100 }, actor, default_pool)).pools
+/** The same of the runs that a schedule or trigger will create. */
+export async function warnOfRuns(
+  db: Db,
+  { worker_host }: Pick<AmbientAgentConfig, 'worker_host'>,
+  asker: Asker,
+): Promise<{ warnings?: string[] }> {
+  const warning = await warnOfPool(db, worker_host || asker.default_pool, asker)
+  return warning === null ? {} : { warnings: [warning] }
+}
 
-const listServed = async (db: Db, asker: Asker): Promise<string> => tellServed(await readPools(db, asker))
-
-function tellServed(pools: Awaited<ReturnType<typeof readPools>>): string {
+async function listServed(db: Db, { actor, default_pool }: Asker): Promise<string> {
+  const { pools } = await listPools(db, { limit: 100 }, actor, default_pool)
   const names = pools.filter(({ workers }) => workers > 0).map(({ name }) => `"${name}"`)
   if (names.length === 0) return 'No pool has a worker now.'
   const more = names.length > SHOWN_POOLS ? ` and ${names.length - SHOWN_POOLS} more` : ''

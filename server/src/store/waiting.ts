@@ -52,3 +52,10 @@ export async function readQueueFacts(db: Db, run_ids: readonly string[]): Promis
       from able where able.pool = q.pool) w`.execute(db)
   return rows
 }
+
+/** Whether a worker serves the pool, now or when it is done with what keeps it. */
+export async function isServed(db: Db, pool: string): Promise<boolean> {
+  const { rows } = await sql<{ is_served: boolean }>`
+    select exists (select from workers where pool = ${pool}::text and not lost) as is_served`.execute(db)
+  return rows[0]?.is_served ?? false
+}

@@ -65,6 +65,11 @@ function OpenSchedule({ schedule }: { schedule: ScheduledAgentItem }) {
           It could not start its last run: {plainText(last_spawn_error)}
         </p>
       ) : null}
+      {(schedule.warnings ?? []).map((warning) => (
+        <p key={warning} className="mt-0 text-sm text-wait">
+          {plainText(warning)}
+        </p>
+      ))}
       <div className="grid gap-x-10 gap-y-8 lg:grid-cols-[minmax(0,1fr)_22rem]">
         <ScheduleEditor key={id} schedule={schedule} />
         <div className="grid content-start gap-8">

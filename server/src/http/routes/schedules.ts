@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { v7 as uuidv7 } from 'uuid'
+import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
@@ -7,6 +8,7 @@ import type { ScheduledAgentItem, ScheduleFiring } from '../../contract/schedule
 import { nextAfter, nextTimes } from '../../intake/cron.ts'
 import { requireSchema } from '../../intake/new-run.ts'
 import { resolveSchedule, type ScheduleServices } from '../../intake/schedule.ts'
+import { warnOfRuns } from '../../intake/waiting.ts'
 import type { Db } from '../../store/db.ts'
 import { type FiringRow, listFirings } from '../../store/firings.ts'
 import {
@@ -33,6 +35,12 @@ export function serveSchedules(app: FastifyInstance, services: Services): void {
     min_schedule_seconds: settings.min_schedule_seconds,
   })
 
+  const viewWhole = async (db: Db, row: ListedSchedule | null, actor: Actor): Promise<ScheduledAgentItem> => {
+    const asker = { actor, default_pool: settings.default_pool }
+    const viewed = viewFound(row)
+    return { ...viewed, ...(await warnOfRuns(db, viewed.agent_config, asker)) }
+  }
+
   serve(app, services, ROUTES.listSchedules, async ({ query, actor }) => {
     const { schedules, next_cursor } = await listSchedules(store.db, query, actor)
     return { schedules: schedules.map(viewSchedule), page_info: pageInfo(next_cursor) }
@@ -49,24 +57,23 @@ export function serveSchedules(app: FastifyInstance, services: Services): void {
       const edit = { ...place, actor, before: null, now: await readNow(db) }
       const content = await resolveSchedule(intakeOn(db), body, edit)
       const row = await insertSchedule(db, { ...content, ...place, creator_id: actor.principal_id })
-      return { status: 201, body: viewSchedule(row) }
+      return { status: 201, body: await viewWhole(db, row, actor) }
     })
   })
 
   serve(app, services, ROUTES.getSchedule, async ({ params: { schedule_id }, actor }) =>
-    viewFound(await findSchedule(store.db, schedule_id, actor)),
+    viewWhole(store.db, await findSchedule(store.db, schedule_id, actor), actor),
   )
 
   serve(app, services, ROUTES.updateSchedule, async ({ params: { schedule_id }, body, actor }) => {
     await requireSchema(body.output_schema)
-    return viewFound(
-      await replaceSchedule(store.db, schedule_id, actor, (trx, before, now) =>
-        resolveSchedule(intakeOn(trx), body, {
-          ...{ schedule_id: before.schedule_id, scope: before.scope },
-          ...{ actor, before, now },
-        }),
-      ),
+    const row = await replaceSchedule(store.db, schedule_id, actor, (trx, before, now) =>
+      resolveSchedule(intakeOn(trx), body, {
+        ...{ schedule_id: before.schedule_id, scope: before.scope },
+        ...{ actor, before, now },
+      }),
     )
+    return viewWhole(store.db, row, actor)
   })
 
   serve(app, services, ROUTES.deleteSchedule, async ({ params: { schedule_id }, actor }) => {

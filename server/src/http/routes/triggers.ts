@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { v7 as uuidv7 } from 'uuid'
+import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
@@ -7,7 +8,9 @@ import type { Trigger, TriggerDelivery } from '../../contract/trigger.ts'
 import { type Done, deliver, whyFiltered } from '../../intake/delivery.ts'
 import { requireSchema } from '../../intake/new-run.ts'
 import { requireFilter, resolveTrigger } from '../../intake/trigger.ts'
+import { warnOfRuns } from '../../intake/waiting.ts'
 import { openTriggerSecrets } from '../../sealing/trigger-secrets.ts'
+import type { Db } from '../../store/db.ts'
 import {
   type ListedTriggerDelivery,
   listTriggerDeliveries,
@@ -34,6 +37,12 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
   const { store, settings, watch } = services
   const view = (row: ListedTrigger): Trigger => viewTrigger(row, settings.public_url)
   const viewFound = (row: ListedTrigger | null): Trigger => view(required(row))
+
+  const viewWhole = async (db: Db, row: ListedTrigger | null, actor: Actor): Promise<Trigger> => {
+    const asker = { actor, default_pool: settings.default_pool }
+    const viewed = viewFound(row)
+    return { ...viewed, ...(await warnOfRuns(db, viewed.agent_config, asker)) }
+  }
 
   serve(app, services, ROUTES.listTriggers, async ({ query, actor }) => {
     const { triggers, next_cursor } = await listTriggers(store.db, query, actor)
@@ -64,26 +73,25 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
       })
       const row = await insertTrigger(db, { ...content, ...place, creator_id: actor.principal_id })
       const { secret } = openTriggerSecrets(settings.keyring, row.trigger_id, row.sealed)
-      return { shown: { ...view(row) }, secret: { secret } }
+      return { shown: { ...(await viewWhole(db, row, actor)) }, secret: { secret } }
     })
   })
 
   serve(app, services, ROUTES.getTrigger, async ({ params: { trigger_id }, actor }) =>
-    viewFound(await findTrigger(store.db, trigger_id, actor)),
+    viewWhole(store.db, await findTrigger(store.db, trigger_id, actor), actor),
   )
 
   serve(app, services, ROUTES.updateTrigger, async ({ params: { trigger_id }, body, actor }) => {
     required(await findTrigger(store.db, trigger_id, actor))
     await requireFilter(body.filter)
     await requireSchema(body.output_schema)
-    return viewFound(
-      await replaceTrigger(store.db, trigger_id, actor, (trx, before) =>
-        resolveTrigger(intakeServices(services, trx), body, {
-          ...{ trigger_id: before.trigger_id, scope: before.scope, actor, before },
-          isGitHub: settings.isGitHub,
-        }),
-      ),
+    const row = await replaceTrigger(store.db, trigger_id, actor, (trx, before) =>
+      resolveTrigger(intakeServices(services, trx), body, {
+        ...{ trigger_id: before.trigger_id, scope: before.scope, actor, before },
+        isGitHub: settings.isGitHub,
+      }),
     )
+    return viewWhole(store.db, row, actor)
   })
 
   serve(app, services, ROUTES.deleteTrigger, async ({ params: { trigger_id }, actor }) => {

@@ -12,6 +12,7 @@ import {
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { CommandFailure, EXIT } from './failure.ts'
+import type { Traced, TracedConnection } from './used-connection.ts'
 
 /** How a command reaches a service. */
 export interface Connection {
@@ -37,21 +38,6 @@ const FILE_NAME = 'client.json'
 export function findConnection(sources: ConnectionSources): Connection {
   const { base_url, api_key } = traceConnection(sources)
   return { base_url: base_url.value, api_key: api_key.value }
-}
-
-/** A part of a connection, and the flag, variable or file that it is from. */
-export interface Traced {
-  value: string
-  from: string
-  /** It is from this file. */
-  file?: string
-}
-
-export interface TracedConnection {
-  base_url: Traced
-  api_key: Traced
-  /** The user's own file, which another one nearer by has taken the place of. */
-  shadowed?: string
 }
 
 /** The same, and where each part is from. */

@@ -1,10 +1,10 @@
 import { Runyard } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import { fetchClean } from './clean-answer.ts'
-import { type TracedConnection, traceConnection } from './connection.ts'
+import { traceConnection } from './connection.ts'
 import { currentProcess } from './current-process.ts'
 import { FORMATS, type Format, type Output, openOutput } from './output.ts'
-import { noteConnection } from './used-connection.ts'
+import { noteConnection, type TracedConnection } from './used-connection.ts'
 
 /** What a client command works with. */
 export interface Session {

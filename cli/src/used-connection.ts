@@ -1,5 +1,19 @@
-import type { TracedConnection } from './connection.ts'
 import { currentProcess } from './current-process.ts'
+
+/** A part of a connection, and the flag, variable or file that it is from. */
+export interface Traced {
+  value: string
+  from: string
+  /** It is from this file. */
+  file?: string
+}
+
+export interface TracedConnection {
+  base_url: Traced
+  api_key: Traced
+  /** The user's own file, which another one nearer by has taken the place of. */
+  shadowed?: string
+}
 
 /** What each command has used, for its errors: tests run many in one process. */
 const used = new WeakMap<object, TracedConnection>()

@@ -8,7 +8,18 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { DEFAULT_LIMITS } from '../src/sandbox/sandbox.ts'
+import {
+  type ControlGroup,
+  type ControlGroupParent,
+  freezeControlGroup,
+  joinFiles,
+  listControlGroupParents,
+  makeControlGroup,
+  planControlGroup,
+  removeControlGroup,
+  thawControlGroup,
+} from '../src/sandbox/control-group.ts'
+import { DEFAULT_LIMITS, type SandboxRef } from '../src/sandbox/sandbox.ts'
 import { type Db, openPostgres, type Store } from '../src/store/db.ts'
 import { readBeats } from '../src/store/leases.ts'
 import { migrate } from '../src/store/migrate.ts'
@@ -21,6 +32,7 @@ import { whyNoDocker } from './support/machine.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { openBackend } from './support/sandbox-backends.ts'
 import { temporaryDirectory } from './support/service.ts'
+import { findProcesses } from './support/traces.ts'
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 
@@ -82,6 +94,60 @@ describe('a warden', { skip }, () => {
       onFault: () => {},
     })
     await assert.rejects(opening, /The warden ended with 3/)
+  })
+})
+
+// Only there can a test stop a kill from reaching its processes: frozen from above, they do not take it.
+const parent = listControlGroupParents().find(({ version }) => version === 1)
+describe('a warden of a bubblewrap sandbox', {
+  skip: parent ? false : 'no control groups of version 1',
+}, () => {
+  test('that is to end kills until nothing of it is left', async (t) => {
+    const outer = planControlGroup(parent as ControlGroupParent, `runyard-warden-${process.pid}`)
+    makeControlGroup(outer, { ...DEFAULT_LIMITS, memory_bytes: 8 * 1024 ** 3, pids: 4096 })
+    const enter = (group: ControlGroup) => {
+      for (const file of joinFiles(group))
+        writeFileSync(file.replace(/tasks$/, 'cgroup.procs'), String(process.pid))
+    }
+    // Groups are made below the one of who makes them.
+    enter(outer)
+    const backend = await openBackend('bubblewrap', {
+      ...{ data_dir: temporaryDirectory('data'), installation_id: randomUUID() },
+    }).finally(() => enter(parent as ControlGroupParent))
+    t.after(() => removeControlGroup(outer))
+    const { ref, exec } = await backend.create({
+      ...{ run_id: randomUUID(), attempt: 1, limits: DEFAULT_LIMITS, egress: 'none', env: {} },
+    })
+    const marker = `612${Date.now()}`
+    const sleep = exec({ command: `sleep ${marker}` })
+    await until('the command', () => findProcesses(marker).length > 0)
+
+    let kills = 0
+    const counted = {
+      kill: async (killed: SandboxRef) => {
+        kills += 1
+        await backend.kill(killed)
+      },
+    }
+    const input = new PassThrough()
+    let ended = false
+    const warden = runWarden(counted, { input, output: new PassThrough() }, { deadline: false }).then(() => {
+      ended = true
+    })
+    input.write(`${JSON.stringify({ watch: ref })}\n`)
+    await freezeControlGroup(outer)
+    try {
+      input.end()
+      await until('it has tried again', () => ended || kills > 1)
+      assert.equal(ended, false, 'it went although the processes are there')
+      assert(findProcesses(marker).length > 0)
+    } finally {
+      thawControlGroup(outer)
+    }
+    await warden
+    assert.deepEqual(findProcesses(marker), [])
+    await sleep.exit
+    await backend.destroy(ref)
   })
 })
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { chmod, chown, mkdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { allOf } from './all-of.ts'
 import { programFolders } from './bubblewrap-command.ts'
 import { BubblewrapFiles } from './bubblewrap-files.ts'
 import { type BubblewrapHost, inspectHost } from './bubblewrap-host.ts'
@@ -291,10 +292,13 @@ class Bubblewrap implements SandboxBackend {
         .map(nameOfControlGroup),
     )
     const left = found.filter((group) => !named.has(nameOfControlGroup(group)))
-    for (const group of left) {
-      await killControlGroup(group)
-      removeControlGroup(group)
-    }
+    // One that cannot be ended now is found again, and the others need not wait for it.
+    await allOf(
+      left.map(async (group) => {
+        await killControlGroup(group)
+        removeControlGroup(group)
+      }),
+    )
     return left.length + files
   }
 
@@ -421,9 +425,8 @@ class Bubblewrap implements SandboxBackend {
   async #killProcesses(record: BubblewrapRecord): Promise<void> {
     const { group, former_groups } = record.details
     this.#slots.get(record.id)?.discard()
-    for (const former of former_groups) await killControlGroup(former)
-    if (group) await killControlGroup(group)
-    else {
+    await allOf([...former_groups, ...(group ? [group] : [])].map(killControlGroup))
+    if (!group) {
       await this.#signal(record, 'SIGKILL')
       await rm(this.#filesOf(record.id).frozen_file, { force: true })
     }

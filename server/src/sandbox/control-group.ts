@@ -2,10 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { readMemoryKills } from './memory-kills.ts'
-import type { SandboxLimits } from './sandbox.ts'
+import { SandboxFault, type SandboxLimits } from './sandbox.ts'
+import { until } from './until.ts'
 
 const MOUNT = '/sys/fs/cgroup'
-const KILL_LIMIT_MS = 1000
+/** What takes longer has failed for now; the caller tries again. */
+const LIMIT_MS = 1000
+/** How long processes may take to go before they are killed again, the first time. */
+const FIRST_KILL_MS = 100
 const V1_CONTROLLERS = ['memory', 'pids', 'freezer', 'cpu'] as const
 const CPU_PERIOD_US = 100_000
 const PROBE = 'runyard-probe-'
@@ -86,15 +90,17 @@ export function joinFiles(group: ControlGroup): string[] {
   return pathsOf(group).map((path) => join(path, group.version === 1 ? 'tasks' : 'cgroup.procs'))
 }
 
+/** Resolves once nothing in it runs; throws `SandboxFault` when something still does after a second. */
 export async function freezeControlGroup(group: ControlGroup): Promise<void> {
-  const [file, value] =
-    group.version === 1
-      ? [join(group.freezer, 'freezer.state'), 'FROZEN']
-      : [join(group.unified, 'cgroup.freeze'), '1']
-  if (!existsSync(file)) return
-  unlessGone(() => writeFileSync(file, value), undefined)
-  // Both versions freeze as the tasks get there; the caller relies on nothing running any more.
-  await until(() => isFrozenControlGroup(group))
+  orderFreeze(group)
+  if (await until(() => isFrozenControlGroup(group), LIMIT_MS)) return
+  throw new SandboxFault(`the processes of ${nameOfControlGroup(group)} could not be frozen in time`)
+}
+
+/** Both versions freeze as the tasks get there. */
+function orderFreeze(group: ControlGroup): void {
+  if (group.version === 1) writeIfPresent(group.freezer, 'freezer.state', 'FROZEN')
+  else writeIfPresent(group.unified, 'cgroup.freeze', 1)
 }
 
 /** Whether nothing in it runs; so too of a group that is gone. */
@@ -111,13 +117,30 @@ export function thawControlGroup(group: ControlGroup): void {
   else writeIfPresent(group.unified, 'cgroup.freeze', 0)
 }
 
-/** Kills every process in the group, frozen or not, and returns when none is left. */
+/**
+ * Kills every process in the group, frozen or not, and returns when none is left. It is killed again and again, for what a
+ * signal has not reached; throws `SandboxFault` when something is left after a second.
+ */
 export async function killControlGroup(group: ControlGroup): Promise<void> {
+  const deadline = performance.now() + LIMIT_MS
+  for (let patience = FIRST_KILL_MS; ; patience *= 2) {
+    await strike(group, patience)
+    const rest = deadline - performance.now()
+    if (await until(() => membersOf(group).length === 0, Math.min(patience, rest))) return
+    if (rest < patience)
+      throw new SandboxFault(
+        `${membersOf(group).length} processes of ${nameOfControlGroup(group)} could not be killed in time`,
+      )
+  }
+}
+
+async function strike(group: ControlGroup, patience_ms: number): Promise<void> {
   if (group.version === 2 && existsSync(join(group.unified, 'cgroup.kill'))) {
     unlessGone(() => write(group.unified, 'cgroup.kill', 1), undefined)
   } else {
     // Frozen first: a fork bomb must not outrun the loop. The signals arrive when the group thaws.
-    await freezeControlGroup(group)
+    orderFreeze(group)
+    await until(() => isFrozenControlGroup(group), patience_ms)
     for (const pid of membersOf(group)) {
       try {
         process.kill(pid, 'SIGKILL')
@@ -127,7 +150,6 @@ export async function killControlGroup(group: ControlGroup): Promise<void> {
     }
   }
   thawControlGroup(group)
-  await until(() => membersOf(group).length === 0)
 }
 
 /** Removes an empty group. Idempotent. */
@@ -241,9 +263,4 @@ function unlessGone<T>(work: () => T, gone: T): T {
       return gone
     throw error
   }
-}
-
-async function until(reached: () => boolean): Promise<void> {
-  const deadline = performance.now() + KILL_LIMIT_MS
-  while (!reached() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 2))
 }

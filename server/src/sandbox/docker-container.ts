@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type { Duplex } from 'node:stream'
-import { finished } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type Docker from 'dockerode'
-import { engineFault, ignoreStatus, statusOf } from './docker-engine.ts'
+import { engineFault, ignoreStatus, readState, statusOf, stopContainer } from './docker-engine.ts'
+import { connect, keepAwake, readExit, superviseDockerExec } from './docker-exec.ts'
 import { KILL_EXEC_SCRIPT, RUN_SCRIPT, SLOT_SCRIPT } from './docker-scripts.ts'
-import { readDockerStream, splitDockerStream } from './docker-stream.ts'
-import { exitOfShell, type RunningCommand, superviseExec } from './exec-handle.ts'
+import { readDockerStream } from './docker-stream.ts'
+import { type RunningCommand, superviseExec } from './exec-handle.ts'
 import { ExecSlot } from './exec-slot.ts'
 import { ExecSlots } from './exec-slots.ts'
 import { holdInside } from './hold-inside.ts'
@@ -23,10 +22,14 @@ const KILL_LIMIT_MS = 700
 /** The same where nobody waits for the end of a command: an engine that has much to do is no reason to end all others. */
 const PATIENT_KILL_LIMIT_MS = 5_000
 const POLL_MS = 25
+const THAW_POLL_MS = 250
 /** What is killed meanwhile is told another time. */
 const COUNT_LIMIT_MS = 5_000
 /** How long processes that were killed may take to go. */
 const VANISH_LIMIT_MS = 1_000
+
+/** Parents and users of a container's processes, by their numbers on the engine's host. */
+type Processes = Map<number, { parent: number; user: string }>
 
 /**
  * Commands in one running container. `program` is where `makeProgram`'s lies inside; `onRestart` gives a container that was
@@ -74,10 +77,15 @@ export class DockerContainer {
     return release
   }
 
-  /** Kills what runs as the sandbox's user, by a program that is not the image's; the container lives on. */
+  /**
+   * Kills what runs as the sandbox's user, by a program that is not the image's; the container lives on. Throws
+   * `SandboxFault` when something of it may be left.
+   */
   async killAll(limit_ms = KILL_LIMIT_MS): Promise<void> {
     this.#slots.discard()
-    if (!(await this.#attempt([this.#program, 'all'], limit_ms))) await this.#restart()
+    const tree = await this.#treeOfUser()
+    const killed = await this.#attempt([this.#program, 'all'], limit_ms)
+    if (!killed || !(await this.#vanish(tree))) await this.#restart()
   }
 
   /** Of all that run in the container, by its own view of its control group; an image may have made that up. */
@@ -137,23 +145,19 @@ export class DockerContainer {
     env: Record<string, string>
     stdin: boolean
     kill: (exec: Docker.Exec, urgent: boolean) => Promise<void>
-    /** None: it is to run however late. */
-    given_up?: AbortSignal
+    given_up: AbortSignal
   }): Promise<RunningCommand> {
     try {
-      const { exec, socket } = await this.#whenThawed(async () => {
+      const { exec, socket, restarting } = await this.#whenThawed(async () => {
+        const restarting = this.#restarting
         const exec = await this.#createExec(command)
-        return { exec, socket: await connect(exec) }
+        return { exec, socket: await connect(exec), restarting }
       }, command.given_up)
-      const { stdout, stderr } = splitDockerStream(socket)
-      const closed = Promise.allSettled([finished(stdout), finished(stderr)])
-      return {
-        stdin: command.stdin ? socket : null,
-        stdout,
-        stderr,
-        ended: closed.then(() => readExit(exec)),
+      return superviseDockerExec(exec, socket, {
+        takes_input: command.stdin,
+        mayHaveMissed: () => this.#restarting !== restarting,
         kill: (urgent) => command.kill(exec, urgent),
-      }
+      })
     } catch (error) {
       throw engineFault('the Docker engine could not run the command', error)
     }
@@ -178,11 +182,11 @@ export class DockerContainer {
    * A paused container refuses new commands (409); they wait, as running ones do, until it is thawed or gone. How the engine
    * refuses one while the container is started anew does not count; without an answer the command may have begun.
    */
-  async #whenThawed<Result>(call: () => Promise<Result>, given_up?: AbortSignal): Promise<Result> {
+  async #whenThawed<Result>(call: () => Promise<Result>, given_up: AbortSignal): Promise<Result> {
     for (;;) {
       const restarting = this.#restarting
       await restarting.catch(() => {})
-      given_up?.throwIfAborted()
+      given_up.throwIfAborted()
       try {
         return await call()
       } catch (error) {
@@ -206,9 +210,18 @@ export class DockerContainer {
    */
   async #killTree(exec: Docker.Exec, marker: string, limit_ms: number): Promise<void> {
     const tree = await this.#treeOf(exec)
-    if (!(await this.#attempt(['/bin/sh', '-c', KILL_EXEC_SCRIPT, 'sh', marker], limit_ms)))
-      return this.#restart()
-    if (!tree || !(await this.#vanish(tree))) await this.killAll(limit_ms)
+    const killed = await this.#attempt(['/bin/sh', '-c', KILL_EXEC_SCRIPT, 'sh', marker], limit_ms)
+    if (killed && tree && (await this.#vanish(tree))) return
+    if ((await readState(this.#container))?.Paused) {
+      // Nothing of it runs until the thaw, and its caller need not wait for that.
+      this.#killAfterThaw(exec, marker).catch(() => {})
+    } else if (killed) await this.killAll(limit_ms)
+    else await this.#restart()
+  }
+
+  async #killAfterThaw(exec: Docker.Exec, marker: string): Promise<void> {
+    while ((await readState(this.#container))?.Paused) await delay(THAW_POLL_MS)
+    if ((await exec.inspect()).Running) await this.#killTree(exec, marker, KILL_LIMIT_MS)
   }
 
   /** The command's processes, by their numbers on the engine's host; `null` when they cannot be told. */
@@ -217,11 +230,19 @@ export class DockerContainer {
     return processes && state && addDescendants(new Set([state.Pid]), processes)
   }
 
+  /** All that runs as the user of the commands, by their numbers on the engine's host; none where they cannot be told. */
+  async #treeOfUser(): Promise<Set<number>> {
+    const [processes, state] = await Promise.all([this.#listProcesses(), readState(this.#container)])
+    const own = processes?.get(state?.Pid ?? 0)?.user
+    const others = [...(processes ?? [])].filter(([, { user }]) => own !== undefined && user !== own)
+    return new Set(others.map(([pid]) => pid))
+  }
+
   async #vanish(tree: Set<number>): Promise<boolean> {
     const deadline = performance.now() + VANISH_LIMIT_MS
     for (;;) {
       const processes = await this.#listProcesses()
-      if (!processes) return false
+      if (!processes) return tree.size === 0
       // What was started while the tree was read.
       addDescendants(tree, processes)
       if (![...tree].some((pid) => processes.has(pid))) return true
@@ -230,14 +251,14 @@ export class DockerContainer {
     }
   }
 
-  /** Parents by process; those that only wait to be reaped are left out. */
-  async #listProcesses(): Promise<Map<number, number> | null> {
+  /** Those that only wait to be reaped are left out. */
+  async #listProcesses(): Promise<Processes | null> {
     try {
-      const { Processes: rows } = await this.#container.top({ ps_args: '-eo pid,ppid,stat' })
+      const { Processes: rows } = await this.#container.top({ ps_args: '-eo pid,ppid,stat,uid' })
       return new Map(
         rows.flatMap(
-          ([pid, parent, state]: string[]): Array<[number, number]> =>
-            state?.startsWith('Z') ? [] : [[Number(pid), Number(parent)]],
+          ([pid, parent, state, user = '']: string[]): Array<[number, { parent: number; user: string }]> =>
+            state?.startsWith('Z') ? [] : [[Number(pid), { parent: Number(parent), user }]],
         ),
       )
     } catch {
@@ -248,8 +269,9 @@ export class DockerContainer {
   /** Whether a killer ran to its end. At the process limit there may be no room even for it. */
   async #attempt(words: string[], timeout_ms: number): Promise<boolean> {
     try {
-      const handle = superviseExec({ command: '', timeout_ms }, () =>
-        this.#start({ command: words, env: {}, stdin: false, kill: async () => {} }),
+      // Once it is given up it must not begin: what it would kill then is somebody else's.
+      const handle = superviseExec({ command: '', timeout_ms }, (given_up) =>
+        this.#start({ command: words, env: {}, stdin: false, kill: async () => {}, given_up }),
       )
       return (await collectExec(handle)).exit.code === 0
     } catch {
@@ -259,20 +281,17 @@ export class DockerContainer {
 
   /** The last resort: everything dies, `/tmp` is emptied, the volumes stay. */
   async #restart(): Promise<void> {
-    // Stopped or gone: there is nothing to kill, and starting it again would undo that. Frozen: nothing runs, and the
-    // killer waits to be thawed like everything else.
-    const state = await this.#container.inspect().then(
-      ({ State }) => State,
-      () => null,
-    )
-    if (!state?.Running || state.Paused) return
+    // Stopped or gone: there is nothing to kill, and starting it again would undo that. One that was frozen is not any more
+    // then; whoever froze it looks again, and there is nothing left in it that could run.
+    const state = await readState(this.#container)
+    if (!state?.Running) return
     this.#slots.discard()
     this.#restarting = this.#startAnew()
     await this.#restarting
   }
 
   async #startAnew(): Promise<void> {
-    await ignoreStatus([404, 409], this.#container.kill())
+    await stopContainer(this.#container)
     await ignoreStatus([304, 404, 409], this.#container.start())
     await this.#onRestart()
   }
@@ -287,44 +306,11 @@ export class DockerContainer {
   }
 }
 
-/** A refused start stays open behind its input otherwise, and keeps the service from its end. */
-async function connect(exec: Docker.Exec): Promise<Duplex> {
-  const refused = new AbortController()
-  try {
-    return await exec.start({ hijack: true, stdin: true, abortSignal: refused.signal })
-  } catch (error) {
-    refused.abort()
-    throw error
-  }
-}
-
-function keepAwake(socket: Duplex, awake: boolean): void {
-  if (
-    'ref' in socket &&
-    'unref' in socket &&
-    typeof socket.ref === 'function' &&
-    typeof socket.unref === 'function'
-  )
-    awake ? socket.ref() : socket.unref()
-}
-
-async function readExit(exec: Docker.Exec): Promise<{ code: number | null; signal: string | null }> {
-  for (;;) {
-    const state = await exec.inspect().catch((error) => {
-      throw engineFault('the Docker engine lost the command', error)
-    })
-    // Killed with its container: the engine may not have seen a code.
-    if (!state.Running)
-      return state.ExitCode === null ? { code: null, signal: 'SIGKILL' } : exitOfShell(state.ExitCode)
-    await delay(POLL_MS)
-  }
-}
-
 /** Adds every process below one of the set. */
-function addDescendants(tree: Set<number>, parents: Map<number, number>): Set<number> {
+function addDescendants(tree: Set<number>, processes: Processes): Set<number> {
   for (let size = -1; size !== tree.size; ) {
     size = tree.size
-    for (const [pid, parent] of parents) if (tree.has(parent)) tree.add(pid)
+    for (const [pid, { parent }] of processes) if (tree.has(parent)) tree.add(pid)
   }
   return tree
 }

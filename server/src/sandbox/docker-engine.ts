@@ -1,11 +1,15 @@
 import { access } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import type Docker from 'dockerode'
 import { SandboxFault } from './sandbox.ts'
 
 /** An engine that takes longer to say that it is there is as good as none. */
 export const ANSWER_LIMIT_MS = 20_000
+/** How often, and how far apart, it is asked whether a container is gone that another call removes. */
+const REMOVAL_LOOKS = 100
+const REMOVAL_PAUSE_MS = 100
 
 /**
  * A client of the engine that `DOCKER_HOST` names, else of the local one; whether that answers is another question. Throws
@@ -51,5 +55,41 @@ export async function ignoreStatus(statuses: number[], call: Promise<unknown>): 
   } catch (error) {
     if (!statuses.includes(statusOf(error)))
       throw engineFault('the Docker engine refused to work on the container', error)
+  }
+}
+
+/** How it stands; `null`: it is gone. Throws `SandboxFault` where the engine does not say. */
+export async function readState(
+  container: Docker.Container,
+): Promise<Docker.ContainerInspectInfo['State'] | null> {
+  try {
+    return (await container.inspect()).State
+  } catch (error) {
+    if (statusOf(error) === 404) return null
+    throw engineFault('the Docker engine does not say how the container stands', error)
+  }
+}
+
+/** Kills all that runs in it, frozen or not. Throws `SandboxFault` unless the engine then says that nothing does. */
+export async function stopContainer(container: Docker.Container): Promise<void> {
+  await ignoreStatus([404, 409], container.kill())
+  if ((await readState(container))?.Running)
+    throw new SandboxFault('the Docker engine could not stop the container')
+}
+
+/** Kills and removes it. Throws `SandboxFault` unless it is gone then, whoever removed it. */
+export async function removeContainer(container: Docker.Container): Promise<void> {
+  try {
+    await container.remove({ force: true, v: true })
+  } catch (error) {
+    const status = statusOf(error)
+    if (status === 404) return
+    if (status !== 409) throw engineFault('the Docker engine could not remove the container', error)
+    // Somebody else is at it.
+    for (let looks = 0; looks < REMOVAL_LOOKS; looks += 1) {
+      if ((await readState(container)) === null) return
+      await wait(REMOVAL_PAUSE_MS)
+    }
+    throw engineFault('the Docker engine could not remove the container', error)
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type Docker from 'dockerode'
+import { allOf } from './all-of.ts'
 import { makeArchive } from './docker-archive.ts'
 import type { SandboxImage } from './docker-image.ts'
 import { emptied, LABELS } from './docker-labels.ts'
@@ -175,10 +176,4 @@ function mountsOf(ref: SandboxRef, program: string, read_only: boolean): Docker.
     VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: '', Options: {} } },
   })
   return [mount('workspace', '/workspace'), mount('home', HOME), mount('program', program)]
-}
-
-/** Waits for all of them, also when one fails: what is still being made could not be removed. */
-async function allOf(calls: Array<Promise<unknown>>): Promise<void> {
-  await Promise.allSettled(calls)
-  await Promise.all(calls)
 }

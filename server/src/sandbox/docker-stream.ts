@@ -7,11 +7,19 @@ const STDERR = 2
 
 /**
  * Takes Docker's multiplexed attach stream apart. Each frame is a header (stream number, three zeroes, length) and its
- * data. Unlike the client's own demultiplexer it waits for a slow reader, so a command cannot fill the memory.
+ * data. Unlike the client's own demultiplexer it waits for a slow reader, so a command cannot fill the memory. `isCommands`
+ * is asked with the first data whether the command says it, or the engine in its place: that is left out.
  */
-export function splitDockerStream(source: Readable): { stdout: Readable; stderr: Readable } {
+export function splitDockerStream(
+  source: Readable,
+  isCommands: () => Promise<boolean> = async () => true,
+): { stdout: Readable; stderr: Readable } {
   const streams = { stdout: new PassThrough(), stderr: new PassThrough() }
-  readDockerStream(source, (stream, data) => passOn(streams[stream], data)).finally(() => {
+  let passes: Promise<boolean> | undefined
+  readDockerStream(source, async (stream, data) => {
+    passes ??= isCommands()
+    if (await passes) await passOn(streams[stream], data)
+  }).finally(() => {
     streams.stdout.end()
     streams.stderr.end()
   })

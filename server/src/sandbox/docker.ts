@@ -7,7 +7,10 @@ import {
   engineFault,
   ignoreStatus,
   messageOf,
+  readState,
+  removeContainer,
   statusOf,
+  stopContainer,
 } from './docker-engine.ts'
 import { inspectImage, requireImage, type SandboxImage } from './docker-image.ts'
 import { ImageRights } from './docker-image-rights.ts'
@@ -220,15 +223,16 @@ class DockerBackend implements SandboxBackend {
     // The name is free or ours: whoever makes a container of the highest attempt owns the volumes.
     const container = await this.#maker.createContainer(ref, spec, image).catch(async (error) => {
       if (statusOf(error) !== 409) throw engineFault('the Docker engine could not make the container', error)
-      await ignoreStatus([404, 409], this.#docker.getContainer(containerName(ref)).kill())
-      return this.#docker.getContainer(containerName(ref))
+      const own = this.#docker.getContainer(containerName(ref))
+      await stopContainer(own)
+      return own
     })
     const containers = await this.#containersOf(ref.id)
     const overtaken = containers.some((other) => other.attempt > spec.attempt)
     // Volumes removed in between are made anew by the engine, empty and without labels.
     const [still_there] = overtaken ? [] : await this.#find({ run_id: spec.run_id })
     if (!still_there) {
-      await ignoreStatus([404, 409], container.remove({ force: true, v: true }))
+      await removeContainer(container)
       return null
     }
     for (const other of containers) if (other.attempt < spec.attempt) await this.#remove(other.name)
@@ -261,22 +265,25 @@ class DockerBackend implements SandboxBackend {
       await container.pause()
     } catch (error) {
       // Gone, or frozen already: nothing of it runs. One that has stopped may be being started anew.
-      if (statusOf(error) === 404) return
-      const is_frozen = await container.inspect().then(
-        ({ State }) => State.Paused,
-        () => false,
-      )
-      if (!is_frozen) throw engineFault('the Docker engine could not freeze the container', error)
+      const state = await readState(container)
+      if (state && !state.Paused) throw engineFault('the Docker engine could not freeze the container', error)
     }
   }
 
   async thaw(ref: SandboxRef): Promise<void> {
-    await ignoreStatus([404, 409, 500], this.#docker.getContainer(containerName(ref)).unpause())
+    const container = this.#docker.getContainer(containerName(ref))
+    try {
+      await container.unpause()
+    } catch (error) {
+      // What is gone, stopped or not frozen needs no thaw.
+      if ((await readState(container))?.Paused)
+        throw engineFault('the Docker engine could not thaw the container', error)
+    }
   }
 
   /** Stops the attempt's container: its owner can start nothing any more, a later attempt gets a new one. */
   async kill(ref: SandboxRef): Promise<void> {
-    await ignoreStatus([404, 409], this.#docker.getContainer(containerName(ref)).kill())
+    await stopContainer(this.#docker.getContainer(containerName(ref)))
   }
 
   async destroy(ref: SandboxRef): Promise<void> {
@@ -290,7 +297,7 @@ class DockerBackend implements SandboxBackend {
 
   async #remove(name: string): Promise<void> {
     this.#uplinks?.close(name)
-    await ignoreStatus([404, 409], this.#docker.getContainer(name).remove({ force: true, v: true }))
+    await removeContainer(this.#docker.getContainer(name))
   }
 
   /** `rights`: the sandbox is to begin in it. Who goes on in one was asked before, and one made in advance is nobody's yet. */

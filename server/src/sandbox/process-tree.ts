@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { SandboxFault } from './sandbox.ts'
+import { until } from './until.ts'
 
 interface ProcessEntry {
   pid: number
+  state: string
   parent: number
 }
 
@@ -9,16 +12,34 @@ interface ProcessEntry {
 const ROUNDS = 500
 /** Rounds in a row that find no new one: while `/proc` is read, a process can end behind the one it has just forked. */
 const QUIET_ROUNDS = 3
+/** What takes longer has failed for now; the caller tries again. */
+const LIMIT_MS = 1000
+/** Of a process that does not run: stopped, or traced and stopped. */
+const STANDS = 'Tt'
 
 /**
  * Freezing and killing without control groups: the processes `isRoot` names and all their descendants, looked up in
  * `/proc` until a few rounds find no new one. Weaker than a control group: it can lose a race against a fork bomb, never
- * against a process namespace, whose members all die with its first process.
+ * against a process namespace, whose members all die with its first process. Throws `SandboxFault` when after a second one of
+ * them still runs, or with `SIGKILL` is still there.
  */
 export async function signalTree(
   isRoot: (pid: number) => boolean,
   signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL',
 ): Promise<void> {
+  await signalAll(isRoot, signal)
+  if (signal === 'SIGCONT') return
+  const isLeft = ({ state }: ProcessEntry) => signal === 'SIGKILL' || !STANDS.includes(state)
+  const left = () => findEntries(isRoot).filter(isLeft).length
+  // A signal that is on its way needs no other; what was forked meanwhile does.
+  if (await until(() => left() === 0, LIMIT_MS / 2)) return
+  await signalAll(isRoot, signal)
+  if (await until(() => left() === 0, LIMIT_MS / 2)) return
+  const done = signal === 'SIGKILL' ? 'killed' : 'stopped'
+  throw new SandboxFault(`${left()} processes of the sandbox could not be ${done} in time`)
+}
+
+async function signalAll(isRoot: (pid: number) => boolean, signal: NodeJS.Signals): Promise<void> {
   const reached = new Set<number>()
   for (let round = 0, quiet = 0; round < ROUNDS && quiet < QUIET_ROUNDS; round++) {
     const fresh = findTree(isRoot).filter((pid) => !reached.has(pid))
@@ -35,16 +56,19 @@ export async function signalTree(
 }
 
 /** Ids of living processes for which `isRoot` holds, and of all their descendants, parents first. */
-export function findTree(isRoot: (pid: number) => boolean): number[] {
+export const findTree = (isRoot: (pid: number) => boolean): number[] =>
+  findEntries(isRoot).map(({ pid }) => pid)
+
+function findEntries(isRoot: (pid: number) => boolean): ProcessEntry[] {
   const entries = readProcesses()
   const children = Map.groupBy(entries, (entry) => entry.parent)
-  const found = new Set<number>()
-  const add = (pid: number) => {
-    if (found.has(pid)) return
-    found.add(pid)
-    for (const child of children.get(pid) ?? []) add(child.pid)
+  const found = new Set<ProcessEntry>()
+  const add = (entry: ProcessEntry) => {
+    if (found.has(entry)) return
+    found.add(entry)
+    for (const child of children.get(entry.pid) ?? []) add(child)
   }
-  for (const { pid } of entries) if (pid !== process.pid && isRoot(pid)) add(pid)
+  for (const entry of entries) if (entry.pid !== process.pid && isRoot(entry.pid)) add(entry)
   return [...found]
 }
 
@@ -78,7 +102,8 @@ function readProcesses(): ProcessEntry[] {
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
     const stat = readStat(Number(name))
-    if (stat && stat.state !== 'Z') entries.push({ pid: Number(name), parent: stat.parent })
+    if (stat && stat.state !== 'Z')
+      entries.push({ pid: Number(name), state: stat.state, parent: stat.parent })
   }
   return entries
 }

@@ -5,7 +5,7 @@
  * - `watch` / `unwatch` a sandbox;
  * - `stamp`: a beat succeeded that was begun at this uptime. None for DEADLINE: it freezes the sandboxes, for the worker
  *   may be declared lost soon and the run started elsewhere. A later stamp thaws them and the runs go on;
- * - `lost`, or the end of its input (the worker is gone): it kills them.
+ * - `lost`, or the end of its input (the worker is gone): it kills them, and tries again until none of their processes is left.
  *
  * Its clock is the machine's uptime, which does not stop while the machine is suspended.
  */
@@ -13,6 +13,7 @@ import { spawn } from 'node:child_process'
 import { uptime } from 'node:os'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { SandboxBackend, SandboxRef } from '../sandbox/sandbox.ts'
 import type { Warden } from './context.ts'
 
@@ -20,60 +21,79 @@ type Line = { watch: SandboxRef } | { unwatch: SandboxRef } | { stamp: number } 
 
 const DEADLINE_SECONDS = 4
 const LOOK_MS = 250
+/** So many looks after it was frozen, a sandbox is frozen again. */
+const LOOKS_AGAIN = 8
+/** Who stops a worker waits no longer for what cannot be killed. */
+const CLOSE_MS = 15_000
 
-/** The warden's side: says on `output` that it watches. Resolves when its input has ended and everything it watched is dead. */
+/** What is done with a sandbox, and what was done with it last; `null`: nothing, or it failed. */
+interface Watched {
+  ref: SandboxRef
+  is: 'running' | 'frozen' | null
+}
+
+/** A kill that fails is tried again after this long, then after twice as long, and so on. */
+const FIRST_KILL_PAUSE_MS = 100
+const LAST_KILL_PAUSE_MS = 5_000
+
+/**
+ * The warden's side: says on `output` that it watches. Resolves when its input has ended and everything it watched is dead,
+ * however long that takes: nobody else would end it.
+ */
 export async function runWarden(
-  backend: SandboxBackend,
+  backend: Pick<SandboxBackend, 'freeze' | 'thaw' | 'kill'>,
   { input, output }: { input: Readable; output: Writable },
   options: { deadline: boolean },
 ): Promise<void> {
-  const watched = new Map<string, SandboxRef>()
+  const watched = new Map<string, Watched>()
   let stamped = uptime()
-  let frozen = false
-  let acting: Promise<unknown> = Promise.resolve()
-  /** By key: what could not be frozen, such as one that was being started anew. It is tried again, and said once. */
-  const unfrozen = new Set<string>()
-  let retrying = false
+  let late = false
+  let over = false
+  let looks = 0
+  /** Whether it was said of a sandbox that it could not be frozen or thawed. */
+  const told = new Set<string>()
   /** One after the other: a freeze must not overtake the thaw or the kill that was ordered after it. */
-  const all = (refs: Iterable<SandboxRef>, work: (ref: SandboxRef) => Promise<void>): Promise<unknown> => {
-    const chosen = [...refs]
-    acting = acting.then(() =>
-      Promise.all(chosen.map((ref) => work(ref).catch((error) => console.error(`warden: ${error}`)))),
-    )
-    return acting
-  }
-  const freeze = async (ref: SandboxRef): Promise<void> => {
-    const key = keyOf(ref)
+  let acting: Promise<unknown> | null = null
+
+  const bring = async (one: Watched): Promise<void> => {
+    const to = late ? 'frozen' : 'running'
+    const key = keyOf(one.ref)
+    one.is = null
     try {
-      await (backend.freeze ? backend.freeze(ref) : backend.kill(ref))
-      unfrozen.delete(key)
+      if (to === 'running') await backend.thaw?.(one.ref)
+      else await (backend.freeze ? backend.freeze(one.ref) : backend.kill(one.ref))
+      one.is = to
+      told.delete(key)
     } catch (error) {
-      if (!unfrozen.has(key)) console.error(`warden: ${error}`)
-      unfrozen.add(key)
+      // Such as one that was being started anew. The next look tries again.
+      if (!told.has(key)) console.error(`warden: ${error}`)
+      told.add(key)
     }
   }
-  const thaw = async (ref: SandboxRef) => backend.thaw?.(ref)
-  const retry = async (): Promise<void> => {
-    const left = [...watched.values()].filter((ref) => unfrozen.has(keyOf(ref)))
-    if (left.length === 0 || retrying) return
-    retrying = true
-    await all(left, freeze)
-    retrying = false
+  const bringAll = (): void => {
+    const wanted = late ? 'frozen' : 'running'
+    const rest = [...watched.values()].filter((one) => one.is !== wanted)
+    if (rest.length === 0 || acting || over) return
+    acting = Promise.all(rest.map(bring)).then(() => {
+      acting = null
+      // What was ordered meanwhile; what failed waits for the next look.
+      if (late !== (wanted === 'frozen')) bringAll()
+    })
   }
   const look = (): void => {
-    const late = uptime() - stamped > DEADLINE_SECONDS
-    if (late !== frozen) all(watched.values(), late ? freeze : thaw)
-    else if (late) void retry()
-    if (!late) unfrozen.clear()
-    frozen = late
+    late = uptime() - stamped > DEADLINE_SECONDS
+    looks += 1
+    // One whose worker started it anew to kill what ran in it is frozen no more.
+    if (late && looks % LOOKS_AGAIN === 0) for (const one of watched.values()) one.is = null
+    bringAll()
   }
   output.write('ready\n')
   const timer = options.deadline ? setInterval(look, LOOK_MS) : undefined
   for await (const text of createInterface({ input })) {
     const line = JSON.parse(text) as Line
     if ('watch' in line) {
-      watched.set(keyOf(line.watch), line.watch)
-      if (frozen) all([line.watch], freeze)
+      watched.set(keyOf(line.watch), { ref: line.watch, is: 'running' })
+      bringAll()
     } else if ('unwatch' in line) watched.delete(keyOf(line.unwatch))
     else if ('stamp' in line) {
       stamped = Math.max(stamped, line.stamp)
@@ -81,7 +101,23 @@ export async function runWarden(
     } else break
   }
   clearInterval(timer)
-  await all(watched.values(), (ref) => backend.kill(ref))
+  over = true
+  while (acting) await acting
+  await Promise.all([...watched.values()].map(({ ref }) => killForGood(backend, ref)))
+}
+
+/** Resolves when nothing of the sandbox runs any more. Says the first failure, and that it ended well after one. */
+async function killForGood(backend: Pick<SandboxBackend, 'kill'>, ref: SandboxRef): Promise<void> {
+  for (let pause = FIRST_KILL_PAUSE_MS; ; pause = Math.min(2 * pause, LAST_KILL_PAUSE_MS)) {
+    try {
+      await backend.kill(ref)
+      if (pause > FIRST_KILL_PAUSE_MS) console.error(`warden: the processes of ${ref.id} are gone`)
+      return
+    } catch (error) {
+      if (pause === FIRST_KILL_PAUSE_MS) console.error(`warden: ${error}; trying until they are gone`)
+    }
+    await wait(pause)
+  }
 }
 
 const keyOf = (ref: SandboxRef): string => `${ref.id}:${ref.attempt}`
@@ -93,7 +129,10 @@ export interface WardenProcess extends Warden {
   stamp(uptime: number): void
   /** The worker was declared lost. */
   lose(): void
-  /** Ends it in order; whatever it still watches is killed. */
+  /**
+   * Ends it in order; whatever it still watches is killed. Resolves when all of it is gone, or when that takes so long that
+   * the warden is left to it alone: it goes on trying without its worker.
+   */
   close(): Promise<void>
   /** Rejects if it dies on its own: without a warden no worker may go on. */
   died: Promise<never>
@@ -134,7 +173,11 @@ export function spawnWarden(argv: readonly string[]): WardenProcess {
     async close() {
       closing = true
       pipe.end()
-      await exited
+      const over = new AbortController()
+      await Promise.race([exited, wait(CLOSE_MS, undefined, { signal: over.signal }).catch(() => {})])
+      over.abort()
+      child.unref()
+      child.stdout.destroy()
     },
   }
 }

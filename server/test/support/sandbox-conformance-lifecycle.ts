@@ -57,6 +57,20 @@ export function testLifecycle(subject: Subject): void {
     await sandbox.destroy()
   })
 
+  test('killing what runs in a frozen sandbox leaves nothing that a thaw could wake', async () => {
+    const sandbox = await create()
+    const seconds = uniqueSeconds()
+    const handle = sandbox.exec({ command: `sleep ${seconds}` })
+    await eventually('it runs', () => processesWith(seconds).length > 0)
+    await backend.freeze?.(sandbox.ref)
+    await sandbox.killAll()
+    assert.deepEqual(processesWith(seconds), [])
+    await handle.exit
+    await backend.thaw?.(sandbox.ref)
+    assert.equal((await run(sandbox, 'echo usable')).stdout, 'usable\n')
+    await sandbox.destroy()
+  })
+
   test('what runs is held and goes on, what is started meanwhile runs, and what is held can be killed', async () => {
     const sandbox = await create()
     const seconds = uniqueSeconds()

@@ -118,7 +118,7 @@ export async function work({
   if (!embedded && backend.capabilities.limits === 'weak' && !config.allow_weak_limits) {
     throw new AppError(
       'operation_not_supported',
-      'Memory and process limits are weak here (no cgroups to write to). Set RUNYARD_ALLOW_WEAK_LIMITS=1 to work all the same.',
+      `Limits are weak here: ${backend.weaknesses.map(({ says }) => says).join('; ')}. Set RUNYARD_ALLOW_WEAK_LIMITS=1 to work all the same.`,
     )
   }
   const models = openModels(config.models)

@@ -79,7 +79,10 @@ describe('containers made in advance', { skip: undocked }, () => {
     const sandbox = await warm.adopt(specOf(run_id, 1))
     assert(sandbox)
     assert.deepEqual(sandbox.ref, { ...warm.ref, attempt: 1 })
-    assert.equal(await run(sandbox, 'echo "$WORD"; ls -a; id -u'), `for ${run_id} 1\n.\n..\nartifacts\n1000`)
+    assert.equal(
+      await run(sandbox, 'echo "$WORD"; ls -a; [ $(id -u) -gt 1000 ] && [ -O . ] && echo own'),
+      `for ${run_id} 1\n.\n..\nartifacts\nown`,
+    )
     assert.deepEqual(containers(), made)
     assert.equal(await warm.adopt(specOf(randomUUID(), 1)), null)
 

@@ -394,6 +394,7 @@ function methodsOf(backend: SandboxBackend): SandboxBackend {
     name: backend.name,
     place: backend.place,
     capabilities: backend.capabilities,
+    weaknesses: [],
     description: backend.description,
     create: (spec) => backend.create(spec),
     attach: (spec) => backend.attach(spec),

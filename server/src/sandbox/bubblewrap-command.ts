@@ -3,6 +3,8 @@ import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type BubblewrapHost, npmOf } from './bubblewrap-host.ts'
 import { DESCRIPTORS } from './bubblewrap-process.ts'
+import { HIDDEN_FILES, HIDDEN_FOLDERS, resourceLimits } from './kernel-limits.ts'
+import { makeFence } from './namespace-fence.ts'
 import { type EgressPolicy, quote, type SandboxLimits, TOOLS_PLACE } from './sandbox.ts'
 import { isUnder, type Staging } from './staging.ts'
 
@@ -84,6 +86,7 @@ export function makeLaunch(host: BubblewrapHost, command: BubblewrapCommand): La
     '/usr/bin/env',
     '-i',
     ...identity,
+    ...(host.fence ? makeFence(host.fence, resourceLimits(command.limits)) : []),
     host.bwrap,
     '--args',
     String(DESCRIPTORS.arguments),
@@ -121,7 +124,7 @@ export function makeArguments(host: BubblewrapHost, command: BubblewrapCommand):
     ...etcFiles(host, at(places.common), command.egress),
     ...nodeFiles(host.node, at),
     ...(host.tools ? ['--ro-bind', at(host.tools), TOOLS_PLACE] : []),
-    ...['--proc', '/proc', '--dev', '/dev'],
+    ...['--proc', '/proc', ...hiddenPlaces(), '--dev', '/dev'],
     ...['--perms', '1777', '--size', String(SHM_BYTES), '--tmpfs', '/dev/shm'],
     ...['--mqueue', '/dev/mqueue', '--remount-ro', '/dev'],
     ...['--bind', at(places.tmp), '/tmp', '--symlink', '../tmp', '/var/tmp'],
@@ -172,6 +175,16 @@ function defaultEnvironment(host: BubblewrapHost): Record<string, string> {
     LANG: 'C.UTF-8',
     TERM: 'dumb',
   }
+}
+
+/** As container engines hide them. */
+function hiddenPlaces(): string[] {
+  return [
+    ...HIDDEN_FILES.filter((path) => existsSync(path)).flatMap((path) => ['--ro-bind', '/dev/null', path]),
+    ...HIDDEN_FOLDERS.filter((path) => existsSync(path)).flatMap((path) => [
+      ...['--perms', '0555', '--tmpfs', path, '--remount-ro', path],
+    ]),
+  ]
 }
 
 function systemDirectories(): string[] {

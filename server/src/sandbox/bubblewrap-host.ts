@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { DESCRIPTORS } from './bubblewrap-process.ts'
 import { findProgram } from './find-program.ts'
+import { type FencePrograms, findFence } from './namespace-fence.ts'
 import { findProxyPrograms, type ProxyPrograms } from './proxy-uplink.ts'
 import { SandboxFault } from './sandbox.ts'
 import { findSandboxNetwork, type SandboxNetwork } from './sandbox-network.ts'
@@ -28,6 +29,8 @@ export interface BubblewrapHost {
   /** Started by root: every sandbox gets a user of its own. */
   root: boolean
   staging: Staging
+  /** `null`: what the kernel counts by user has no limits of the sandbox's own. */
+  fence: FencePrograms | null
   /** `null`: sandboxes with open egress share the machine's network namespace. */
   network: SandboxNetwork | null
   /** `null`: the policy `allowlist` is not offered. */
@@ -60,6 +63,7 @@ export async function inspectHost(root_directory: string, tools: string | null):
     node,
     tools,
     root,
+    fence: await findFence({ prlimit: findProgram('prlimit'), unshare }),
     staging: planStaging(root ? [root_directory, node, npmOf(node), ...(tools ? [tools] : [])] : []),
     network: findSandboxNetwork({ slirp4netns: findProgram('slirp4netns'), setpriv, unshare, root }),
     proxy: findProxyPrograms(root),

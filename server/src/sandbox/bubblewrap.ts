@@ -57,9 +57,24 @@ import {
   toFault,
   type WarmSandbox,
   type WarmSpec,
+  type Weakness,
 } from './sandbox.ts'
 import { SandboxRecords } from './sandbox-records.ts'
 
+const NO_GROUPS = (is_root: boolean): Weakness => ({
+  says: 'no writable control groups, so memory is limited by process only',
+  fix: is_root
+    ? 'Make /sys/fs/cgroup writable for the service; in a container that takes --privileged or a delegated control group.'
+    : 'Start it as root, or accept weak limits with RUNYARD_ALLOW_WEAK_LIMITS=1.',
+})
+const SHARED_USER: Weakness = {
+  says: 'what the kernel counts by user is shared with the service, which a sandbox can stop by using up the epoll watches',
+  fix: 'Start workers as root, so that each sandbox gets a user of its own, or use Docker.',
+}
+const NO_FENCE: Weakness = {
+  says: 'open files, pending signals and inotify instances have the limits of the service’s user',
+  fix: 'As root: apt-get install -y util-linux && sysctl -w user.max_user_namespaces=15000',
+}
 /** Slots that wait for commands: each is three processes of the sandbox's, and one for its network. */
 const MAX_WAITING = 4
 /** Slots that were killed while they started are gone long before. */
@@ -92,6 +107,7 @@ class Bubblewrap implements SandboxBackend {
   readonly name = 'bubblewrap'
   readonly capabilities: SandboxCapabilities
   readonly description: string
+  readonly weaknesses: readonly Weakness[]
   readonly place: string
   readonly storage: string
   readonly program_folders: readonly string[]
@@ -122,7 +138,13 @@ class Bubblewrap implements SandboxBackend {
     this.#installation_id = installation_id
     const tag = createHash('sha256').update(`${place} ${records.root}`).digest('hex').slice(0, 12)
     this.#prefix = `runyard-${tag}-`
-    const limits = limitsHold(this.#groups) ? 'hard' : 'weak'
+    const holds = limitsHold(this.#groups)
+    const limits = holds && host.root ? 'hard' : 'weak'
+    this.weaknesses = [
+      ...(holds ? [] : [NO_GROUPS(host.root)]),
+      ...(host.root ? [] : [SHARED_USER]),
+      ...(host.fence ? [] : [NO_FENCE]),
+    ]
     this.capabilities = {
       isolation: 'namespace',
       pause: true,
@@ -134,9 +156,8 @@ class Bubblewrap implements SandboxBackend {
     this.description = [
       'bubblewrap: Linux namespaces and a system call filter on the host’s own kernel and system files',
       host.root ? 'a user per sandbox' : 'all sandboxes share the service’s user',
-      limits === 'hard'
-        ? 'memory and processes limited by control groups'
-        : 'weak limits: no writable control groups, so memory is limited by process only',
+      ...(holds ? ['memory and processes limited by control groups'] : []),
+      ...this.weaknesses.map(({ says }) => `${limits} limits: ${says}`),
       host.proxy
         ? 'allowed hosts only by a proxy'
         : 'no lists of allowed hosts (install socat and util-linux)',

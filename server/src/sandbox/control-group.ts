@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { socketBytes } from './kernel-limits.ts'
 import { readMemoryKills } from './memory-kills.ts'
 import { SandboxFault, type SandboxLimits } from './sandbox.ts'
 import { until } from './until.ts'
@@ -72,6 +73,8 @@ export function makeControlGroup(group: ControlGroup, limits: SandboxLimits): vo
     write(group.memory, 'memory.limit_in_bytes', limits.memory_bytes)
     // Absent without swap accounting; then there is no swap to limit or the kernel was told not to.
     writeIfPresent(group.memory, 'memory.memsw.limit_in_bytes', limits.memory_bytes)
+    // Buffers of sockets are not part of the memory in version 1. Kernel memory proper is.
+    writeIfPresent(group.memory, 'memory.kmem.tcp.limit_in_bytes', socketBytes(limits.memory_bytes))
     write(group.pids, 'pids.max', limits.pids)
     writeIfPresent(group.cpu, 'cpu.cfs_quota_us', Math.round(limits.cpus * CPU_PERIOD_US))
   } else if (group.hard) {

@@ -12,7 +12,6 @@ import { holdInside } from './hold-inside.ts'
 import { readMemoryKills } from './memory-kills.ts'
 import { collectExec, type ExecHandle, type ExecOptions, SandboxFault } from './sandbox.ts'
 
-const USER = '1000:1000'
 /** Whatever a command orphans falls to it, so that a tree stays whole. */
 const INIT = ['/sbin/docker-init', '-s', '--', '/bin/sh', '-c']
 /** Longest script passed as one argument; the kernel's limit is 128 KiB. */
@@ -38,14 +37,20 @@ type Processes = Map<number, { parent: number; user: string }>
 export class DockerContainer {
   readonly #container: Docker.Container
   readonly #program: string
+  /** Of the commands. */
+  readonly #user: number
   readonly #onRestart: () => Promise<unknown>
   /** What begins meanwhile waits for it. */
   #restarting: Promise<void> = Promise.resolve()
   readonly #slots = new ExecSlots({ max_waiting: 4, refills: true }, (onFree) => this.#startSlot(onFree))
 
-  constructor(container: Docker.Container, program: string, onRestart: () => Promise<unknown>) {
+  constructor(
+    container: Docker.Container,
+    { program, user, onRestart }: { program: string; user: number; onRestart: () => Promise<unknown> },
+  ) {
     this.#container = container
     this.#program = program
+    this.#user = user
     this.#onRestart = onRestart
   }
 
@@ -171,7 +176,7 @@ export class DockerContainer {
     return this.#container.exec({
       Cmd: command.command,
       Env: Object.entries(command.env).map(([name, value]) => `${name}=${value}`),
-      User: USER,
+      User: `${this.#user}:${this.#user}`,
       AttachStdin: command.stdin,
       AttachStdout: true,
       AttachStderr: true,

@@ -5,6 +5,7 @@ export const LABELS = {
   run_id: 'runyard.run_id',
   attempt: 'runyard.attempt',
   part: 'runyard.part',
+  user: 'runyard.user',
 } as const
 
 /** The part that is no sandbox's: a container in which an image is looked at. */

@@ -5,6 +5,8 @@ import { makeArchive } from './docker-archive.ts'
 import type { SandboxImage } from './docker-image.ts'
 import { emptied, LABELS } from './docker-labels.ts'
 import { requireOpenNetwork } from './docker-network.ts'
+import { userOf } from './docker-users.ts'
+import { HIDDEN_FILES, HIDDEN_FOLDERS, resourceLimits } from './kernel-limits.ts'
 import { type SandboxKind, type SandboxRef, TOOLS_PLACE } from './sandbox.ts'
 import { makeSeccompProfile } from './seccomp-filter.ts'
 
@@ -18,6 +20,12 @@ const GITCONFIG = '[user]\n\tname = Runyard agent\n\temail = agent@runyard.inval
 export const PARTS = ['workspace', 'home', 'program'] as const
 /** The file in the last of them. */
 const PROGRAM = 'program'
+/** What an engine hides by itself, and more. */
+const MASKED_PATHS = [
+  ...HIDDEN_FILES,
+  ...HIDDEN_FOLDERS,
+  ...['/sys/firmware', '/sys/devices/virtual/powercap'],
+]
 const SECCOMP_PROFILE = makeSeccompProfile()
 
 /** Makes the volumes and containers of one installation. */
@@ -25,6 +33,7 @@ export class DockerMaker {
   readonly #docker: Docker
   readonly #installation_id: string
   readonly #runtime: string | undefined
+  readonly #is_wide: boolean
   readonly #findTools: () => string | undefined
 
   constructor(
@@ -32,9 +41,16 @@ export class DockerMaker {
     {
       installation_id,
       runtime,
+      is_wide,
       findTools = () => undefined,
-    }: { installation_id: string; runtime?: string; findTools?: () => string | undefined },
+    }: {
+      installation_id: string
+      runtime?: string
+      is_wide: boolean
+      findTools?: () => string | undefined
+    },
   ) {
+    this.#is_wide = is_wide
     this.#findTools = findTools
     this.#docker = docker
     this.#installation_id = installation_id
@@ -47,7 +63,10 @@ export class DockerMaker {
       PARTS.map((part) =>
         this.#docker.createVolume({
           Name: `${ref.id}-${part}`,
-          Labels: { ...this.#labels(ref), [LABELS.part]: part },
+          Labels: {
+            ...this.#labels(ref),
+            ...{ [LABELS.part]: part, [LABELS.user]: String(this.userOf(ref)) },
+          },
         }),
       ),
     )
@@ -57,6 +76,11 @@ export class DockerMaker {
     const container = await making
     await allOf([container.start(), (await filling).remove({ force: true })])
     return container
+  }
+
+  /** Whose the files of a sandbox are that is made now. */
+  userOf({ id }: SandboxRef): number {
+    return userOf(id, { is_wide: this.#is_wide })
   }
 
   /** Where the program lies inside the container that `ref` names. */
@@ -82,13 +106,14 @@ export class DockerMaker {
       Entrypoint: ['true'],
       HostConfig: { NetworkMode: 'none', Mounts: mountsOf(ref, program, false) },
     })
-    const archive = makeArchive({
+    const files = {
       workspace: null,
       ...Object.fromEntries(folders.map((name) => [`workspace/${name}`, null])),
       [HOME.slice(1)]: null,
       [`${HOME.slice(1)}/.gitconfig`]: GITCONFIG,
       [`${program.slice(1)}/${PROGRAM}`]: { program: image.program },
-    })
+    }
+    const archive = makeArchive(files, this.userOf(ref))
     await container.putArchive(archive, { path: '/' })
     return container
   }
@@ -101,7 +126,7 @@ export class DockerMaker {
       name: containerName(ref),
       Image: image.id,
       Labels: this.#containerLabels(ref, image),
-      // An ordinary user and a program of ours: out of the reach of the commands, which run as 1000, and nothing in here
+      // An ordinary user and a program of ours: out of the reach of the commands, which run as another, and nothing in here
       // is ever root.
       User: '65534:65534',
       Entrypoint: [`${program}/${PROGRAM}`],
@@ -121,7 +146,10 @@ export class DockerMaker {
         NanoCpus: Math.round(limits.cpus * 1e9),
         PidsLimit: limits.pids,
         OomScoreAdj: 500,
-        Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
+        Ulimits: Object.entries({ core: 0, ...resourceLimits(limits) }).map(([Name, most]) => ({
+          ...{ Name, Soft: most, Hard: most },
+        })),
+        MaskedPaths: MASKED_PATHS,
         Tmpfs: { '/tmp': `rw,exec,nosuid,nodev,size=${TMP_BYTES},mode=1777` },
         ShmSize: SHM_BYTES,
         IpcMode: 'private',

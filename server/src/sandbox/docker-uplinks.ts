@@ -59,7 +59,7 @@ async function find(container: Docker.Container): Promise<{ id: string; pid: num
 }
 
 /** Whether the engine's processes are numbered as ours are: not where it or the service is in a container or a machine of its own. */
-function isEngineHere(): boolean {
+export function isEngineHere(): boolean {
   if (!/^(unix:|$)/.test(process.env.DOCKER_HOST ?? '')) return false
   try {
     const pid = Number(readFileSync('/var/run/docker.pid', 'utf8'))

@@ -2,17 +2,22 @@ import { constants, existsSync } from 'node:fs'
 import { access } from 'node:fs/promises'
 import type Docker from 'dockerode'
 import { measureDisk } from './disk-usage.ts'
+import { hasAllUsers } from './docker-users.ts'
 import { collectExec, type DiskUsage, type ExecHandle, type ExecOptions, SandboxFault } from './sandbox.ts'
+
+export interface EngineFacts {
+  place: string
+  storage?: string
+  /** Whether it certainly has all users of the kernel, not some 65,000. */
+  is_wide: boolean
+}
 
 /**
  * The engine's own id, which survives its machine's renaming, and its directory, where the engine is on this machine. Throws
  * `SandboxFault` when it does not have the runtime.
  */
-export async function describeEngine(
-  docker: Docker,
-  runtime?: string,
-): Promise<{ place: string; storage?: string }> {
-  const { ID, DockerRootDir: storage, Runtimes: runtimes } = await docker.info()
+export async function describeEngine(docker: Docker, runtime?: string): Promise<EngineFacts> {
+  const { ID, DockerRootDir: storage, Runtimes: runtimes, SecurityOptions } = await docker.info()
   const known = Object.keys(runtimes ?? {})
   if (runtime !== undefined && !known.includes(runtime))
     throw new SandboxFault(
@@ -20,6 +25,7 @@ export async function describeEngine(
     )
   return {
     place: `docker:${ID}`,
+    is_wide: hasAllUsers(SecurityOptions ?? []),
     ...(typeof storage === 'string' && existsSync(storage) ? { storage } : {}),
   }
 }

@@ -16,8 +16,10 @@ import { inspectImage, requireImage, type SandboxImage } from './docker-image.ts
 import { ImageRights } from './docker-image-rights.ts'
 import { LABELS, LOOK } from './docker-labels.ts'
 import { containerName, DockerMaker, HOME, PARTS } from './docker-maker.ts'
+import { limitSockets, limitsSockets } from './docker-sockets.ts'
 import { DockerUplinks } from './docker-uplinks.ts'
-import { describeEngine, measureVolumes } from './docker-usage.ts'
+import { describeEngine, type EngineFacts, measureVolumes } from './docker-usage.ts'
+import { SHARED_USER } from './docker-users.ts'
 import { makeFileOperations } from './file-operations.ts'
 import { limitVariables, MemoryKills } from './memory-kills.ts'
 import { PROXY_ENV } from './proxy-uplink.ts'
@@ -36,11 +38,16 @@ import {
   type SandboxSpec,
   type WarmSandbox,
   type WarmSpec,
+  type Weakness,
 } from './sandbox.ts'
 
 export const DEFAULT_IMAGE = 'node:24-bookworm'
 
 const PULL_LIMIT_MS = 10 * 60_000
+const UNCOUNTED_SOCKETS: Weakness = {
+  says: 'buffers of sockets, which control groups of version 1 do not count as memory',
+  fix: 'Run the worker as root beside its engine, or boot the engine’s machine with control groups of version 2 (systemd.unified_cgroup_hierarchy=1).',
+}
 /** Who looks at an image is done long before, or was killed. */
 const LOOK_MS = 10 * 60_000
 
@@ -72,7 +79,7 @@ export interface DockerOptions {
 export async function openDocker(options: DockerOptions): Promise<SandboxBackend> {
   const { silence_limit_ms } = options
   let docker: Docker
-  let engine: Awaited<ReturnType<typeof describeEngine>>
+  let engine: EngineFacts
   try {
     docker = await connectEngine(silence_limit_ms === undefined ? {} : { timeout: silence_limit_ms })
     const asked = await connectEngine({ timeout: ANSWER_LIMIT_MS })
@@ -99,6 +106,7 @@ class DockerBackend implements SandboxBackend {
   readonly name = 'docker'
   readonly capabilities: SandboxCapabilities
   readonly description: string
+  readonly weaknesses: readonly Weakness[]
   readonly place: string
   readonly default_image: string
   readonly storage?: string
@@ -111,14 +119,14 @@ class DockerBackend implements SandboxBackend {
   readonly #tag: string
   readonly #uplinks = DockerUplinks.find()
 
-  constructor(docker: Docker, options: DockerOptions, engine: { place: string; storage?: string }) {
+  constructor(docker: Docker, options: DockerOptions, engine: EngineFacts) {
     this.place = engine.place
     this.default_image = options.default_image ?? DEFAULT_IMAGE
     if (engine.storage !== undefined) this.storage = engine.storage
     if (this.default_image === DEFAULT_IMAGE) this.program_folders = []
     this.#docker = docker
     this.#options = options
-    this.#maker = new DockerMaker(docker, options)
+    this.#maker = new DockerMaker(docker, { ...options, ...engine })
     this.#rights = new ImageRights(docker)
     this.#tag = createHash('sha256').update(options.installation_id).digest('hex').slice(0, 12)
     this.capabilities = {
@@ -129,9 +137,11 @@ class DockerBackend implements SandboxBackend {
       egress: this.#uplinks ? ['none', 'allowlist', 'open'] : ['none', 'open'],
       background_processes: true,
     }
+    this.weaknesses = limitsSockets() ? [] : [UNCOUNTED_SOCKETS]
     this.description = [
       `docker: a container per run without capabilities (${options.runtime === undefined ? 'default runtime' : `runtime ${options.runtime}`})`,
       'memory, processes and CPU limited',
+      ...this.weaknesses.map(({ says }) => `not limited: ${says}`),
       this.#uplinks
         ? 'allowed hosts only by a proxy'
         : 'no lists of allowed hosts (that takes root beside its engine, with socat and util-linux)',
@@ -153,7 +163,9 @@ class DockerBackend implements SandboxBackend {
     }
     const id = `runyard-${this.#tag}-${nameOfRun(spec.run_id)}-${spec.attempt}`
     const ref = { backend: this.name, id, run_id: spec.run_id, attempt: spec.attempt }
-    return this.#make(ref, spec, image, (container) => this.#open(ref, spec, container, image))
+    return this.#make(ref, spec, image, (container) =>
+      this.#open(ref, spec, { container, image, user: this.#maker.userOf(ref) }),
+    )
   }
 
   async createWarm(run_id: string, made: WarmSpec): Promise<WarmSandbox> {
@@ -163,7 +175,7 @@ class DockerBackend implements SandboxBackend {
     const ref = { backend: this.name, id, run_id, attempt: 0 }
     const { container, inside } = await this.#make(ref, made, image, async (container) => ({
       container,
-      inside: await this.#enter(ref, made, container),
+      inside: await this.#enter(ref, made, { container, user: this.#maker.userOf(ref) }),
     }))
     let is_taken = false
     return {
@@ -244,11 +256,11 @@ class DockerBackend implements SandboxBackend {
       if (owners.some((other) => other.attempt > spec.attempt)) return null
       throw engineFault('the Docker engine could not start the container', error)
     }
-    return this.#open(ref, spec, container, image)
+    return this.#open(ref, spec, { container, image, user: latest.user })
   }
 
   async list(): Promise<SandboxInfo[]> {
-    return this.#find({})
+    return (await this.#find({})).map(({ ref, created_at }) => ({ ref, created_at }))
   }
 
   async removeLeftovers(now: number = Date.now()): Promise<number> {
@@ -320,17 +332,24 @@ class DockerBackend implements SandboxBackend {
   async #open(
     ref: SandboxRef,
     spec: SandboxSpec,
-    container: Docker.Container,
-    image: SandboxImage,
+    made: { container: Docker.Container; image: SandboxImage; user: number },
   ): Promise<Sandbox> {
-    return this.#present(ref, spec, container, image, await this.#enter(ref, spec, container))
+    const { container, image } = made
+    return this.#present(ref, spec, container, image, await this.#enter(ref, spec, made))
   }
 
   /** `ref` names the container by which it was made. */
-  async #enter(ref: SandboxRef, spec: WarmSpec, container: Docker.Container): Promise<DockerContainer> {
+  async #enter(
+    ref: SandboxRef,
+    spec: WarmSpec,
+    { container, user }: { container: Docker.Container; user: number },
+  ): Promise<DockerContainer> {
     const program = this.#maker.programOf(ref)
-    const connect = () => this.#connect(container, spec)
-    const inside = new DockerContainer(container, program, connect)
+    const connect = async () => {
+      await limitSockets(container, spec.limits.memory_bytes)
+      await this.#connect(container, spec)
+    }
+    const inside = new DockerContainer(container, { program, user, onRestart: connect })
     const prepared = inside.prepare()
     try {
       await connect()
@@ -385,7 +404,7 @@ class DockerBackend implements SandboxBackend {
   }
 
   /** Sandboxes by their workspace volumes, the latest attempt first. */
-  async #find(filter: { run_id?: string }): Promise<SandboxInfo[]> {
+  async #find(filter: { run_id?: string }): Promise<Array<SandboxInfo & { user: number }>> {
     const label = [`${LABELS.installation}=${this.#options.installation_id}`]
     if (filter.run_id !== undefined) label.push(`${LABELS.run_id}=${filter.run_id}`)
     const [{ Volumes: volumes }, containers] = await Promise.all([
@@ -401,7 +420,8 @@ class DockerBackend implements SandboxBackend {
         const attempt = Math.max(Number(volume.Labels[LABELS.attempt]), ...attempts)
         const run_id = volume.Labels[LABELS.run_id] ?? ''
         const created_at = 'CreatedAt' in volume ? Date.parse(String(volume.CreatedAt)) : 0
-        return { ref: { backend: this.name, id, run_id, attempt }, created_at }
+        const user = Number(volume.Labels[LABELS.user] ?? SHARED_USER)
+        return { ref: { backend: this.name, id, run_id, attempt }, created_at, user }
       })
       .sort((a, b) => b.ref.attempt - a.ref.attempt)
   }

@@ -59,6 +59,7 @@ class Host implements SandboxBackend {
   }
   readonly description =
     'host: NO ISOLATION; agents run as the service’s user and can read and change whatever it can'
+  readonly weaknesses = [{ says: 'nothing is limited', fix: 'Use Docker or bubblewrap.' }]
   readonly place: string
   readonly storage: string
   readonly program_folders = (process.env.PATH ?? '').split(':').filter(isAbsolute)

@@ -69,7 +69,6 @@ export async function examineDocker(image: string): Promise<Prospect> {
       openDocker({ installation_id: INSTALLATION, default_image: image, silence_limit_ms: SILENCE_MS }),
     {
       lists: LISTS_FIX,
-      limits: 'Give the engine’s host memory and pids control groups.',
       git: `Use an image with git: ${image} has none.`,
       start: 'Try `docker run --rm` with the image; the log of the engine says more.',
     },
@@ -82,9 +81,6 @@ export async function examineBubblewrap(data_dir: string): Promise<Prospect> {
   const setup = bubblewrapSetup(is_root)
   return tryBackend([], () => openBubblewrap({ data_dir, installation_id: INSTALLATION }), {
     lists: 'As root: apt-get install -y socat util-linux',
-    limits: is_root
-      ? 'Make /sys/fs/cgroup writable for the service; in a container that takes --privileged or a delegated control group.'
-      : 'Start it as root, or accept weak limits with RUNYARD_ALLOW_WEAK_LIMITS=1.',
     git: 'As root: apt-get install -y git',
     start: setup,
   })
@@ -92,7 +88,6 @@ export async function examineBubblewrap(data_dir: string): Promise<Prospect> {
 
 interface Fixes {
   lists: string
-  limits: string
   git: string
   start: string
 }
@@ -116,15 +111,11 @@ async function tryBackend(
         says: 'Sandboxes have no git: no repository can be cloned.',
         fix: fixes.git,
       })
-    const { limits, egress, isolation } = backend.capabilities
+    const { limits, egress } = backend.capabilities
     if (limits === 'hard')
       findings.push({ state: 'good', says: 'Memory, processes and CPU are limited for each run.' })
-    else
-      findings.push({
-        state: 'weak',
-        says: 'Limits are weak: memory is limited for each process only.',
-        fix: fixes.limits,
-      })
+    for (const { says, fix } of backend.weaknesses)
+      findings.push({ state: 'weak', says: `Limits are weak: ${says}.`, fix })
     if (egress.includes('allowlist'))
       findings.push({
         state: 'good',
@@ -135,12 +126,6 @@ async function tryBackend(
         state: 'weak',
         says: 'No lists of allowed hosts, no private repositories, no models for commands.',
         fix: fixes.lists,
-      })
-    if (isolation === 'namespace' && process.getuid?.() !== 0)
-      findings.push({
-        state: 'weak',
-        says: 'All sandboxes share the service’s user.',
-        fix: 'Start workers as root: each sandbox then gets a user of its own.',
       })
     return { works: true, findings }
   } catch (error) {

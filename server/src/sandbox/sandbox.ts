@@ -6,7 +6,10 @@ export interface SandboxCapabilities {
   isolation: 'container' | 'namespace' | 'none'
   /** Running commands can be frozen and thawed without their help. */
   pause: boolean
-  /** `hard`: memory and process limits are enforced by cgroups; `weak`: only by rlimits; `none`: not at all. */
+  /**
+   * `hard`: memory and process limits are enforced by cgroups, and each sandbox has a user of its own; `weak`: only by rlimits,
+   * or budgets of the kernel are shared with the service; `none`: not at all.
+   */
   limits: 'hard' | 'weak' | 'none'
   /** The backend itself caps what the workspace may hold; else the worker can only watch it. */
   disk_quota: boolean
@@ -14,6 +17,12 @@ export interface SandboxCapabilities {
   egress: readonly EgressPolicy[]
   /** A process started in one `exec` may outlive it. */
   background_processes: boolean
+}
+
+/** A limit that does not hold here, in a sentence, and what changes that for whoever runs the machine. */
+export interface Weakness {
+  says: string
+  fix: string
 }
 
 /** `none`: no network at all. `allowlist`: what a proxy lets through. `open`: whatever the host reaches. */
@@ -264,6 +273,8 @@ export interface SandboxBackend {
   readonly storage?: string
   /** One sentence for the start log and `/readyz`: what isolates, and what is weak about it. */
   readonly description: string
+  /** Which limits do not hold here. */
+  readonly weaknesses: readonly Weakness[]
   create(spec: SandboxSpec): Promise<Sandbox>
   /** Whether an image, by its name in full, is there without being pulled. Absent where there are none. Throws `SandboxFault`. */
   hasImage?(image: string): Promise<boolean>

@@ -13,7 +13,7 @@ export interface CheckedCall {
  * that a call the kernel learns later is not there until somebody has looked at it. Left out is what a container without
  * capabilities cannot use under Docker's own profile either (mounts, namespaces, modules, key rings, bpf, performance
  * counters, userfaultfd, other processes' memory), and what has a record of ways out and no use in a build: `io_uring_*`
- * and `modify_ldt`. `ptrace` stays, for debuggers: it reaches only what the sandbox's user may kill anyway.
+ * and `modify_ldt`. `io_setup` takes from a number of events that the machine has once for all (`fs.aio-max-nr`). `ptrace` stays, for debuggers: it reaches only what the sandbox's user may kill anyway.
  */
 export const ALLOWED_CALLS: ReadonlyMap<string, CallNumbers> = readTable(`
   read 0 63, write 1 64, open 2 -, close 3 57, stat 4 -, fstat 5 80, lstat 6 -, poll 7 -, lseek 8 62
@@ -43,8 +43,7 @@ export const ALLOWED_CALLS: ReadonlyMap<string, CallNumbers> = readTable(`
   sync 162 81, gettid 186 178, readahead 187 213, setxattr 188 5, lsetxattr 189 6, fsetxattr 190 7
   getxattr 191 8, lgetxattr 192 9, fgetxattr 193 10, listxattr 194 11, llistxattr 195 12, flistxattr 196 13
   removexattr 197 14, lremovexattr 198 15, fremovexattr 199 16, tkill 200 130, time 201 -, futex 202 98
-  sched_setaffinity 203 122, sched_getaffinity 204 123, io_setup 206 0, io_destroy 207 1, io_getevents 208 4
-  io_submit 209 2, io_cancel 210 3, epoll_create 213 -, remap_file_pages 216 234, getdents64 217 61
+  sched_setaffinity 203 122, sched_getaffinity 204 123, epoll_create 213 -, remap_file_pages 216 234, getdents64 217 61
   set_tid_address 218 96, restart_syscall 219 128, semtimedop 220 192, fadvise64 221 223, timer_create 222 107
   timer_settime 223 110, timer_gettime 224 108, timer_getoverrun 225 109, timer_delete 226 111
   clock_gettime 228 113, clock_getres 229 114, clock_nanosleep 230 115, exit_group 231 94, epoll_wait 232 -
@@ -61,7 +60,7 @@ export const ALLOWED_CALLS: ReadonlyMap<string, CallNumbers> = readTable(`
   prlimit64 302 261, clock_adjtime 305 266, syncfs 306 267, sendmmsg 307 269
   getcpu 309 168, sched_setattr 314 274, sched_getattr 315 275, renameat2 316 276, seccomp 317 277
   getrandom 318 278, memfd_create 319 279, execveat 322 281, membarrier 324 283, mlock2 325 284
-  copy_file_range 326 285, preadv2 327 286, pwritev2 328 287, statx 332 291, io_pgetevents 333 292
+  copy_file_range 326 285, preadv2 327 286, pwritev2 328 287, statx 332 291
   rseq 334 293, pidfd_send_signal 424 424, pidfd_open 434 434, close_range 436 436, openat2 437 437
   faccessat2 439 439, epoll_pwait2 441 441, landlock_create_ruleset 444 444, landlock_add_rule 445 445
   landlock_restrict_self 446 446, memfd_secret 447 447, process_mrelease 448 448, futex_waitv 449 449
@@ -86,8 +85,11 @@ export const CHECKED_CALLS: Readonly<Record<string, CheckedCall>> = {
   socketpair: { numbers: [53, 199], mask: EVERY_BIT, values: [AF_UNIX] },
 }
 
-/** Its flags lie in memory, where no filter can look. As if it were not there: programs then use `clone`. */
-export const ABSENT_CALLS: Readonly<Record<string, CallNumbers>> = { clone3: [435, 435] }
+/**
+ * As if the kernel did not have them, so that programs use another: `clone` for `clone3`, whose flags lie in memory, where no
+ * filter can look, and threads for `io_setup`.
+ */
+export const ABSENT_CALLS: Readonly<Record<string, CallNumbers>> = { clone3: [435, 435], io_setup: [206, 0] }
 
 function readTable(text: string): Map<string, CallNumbers> {
   const number = (word = '-') => (word === '-' ? null : Number(word))

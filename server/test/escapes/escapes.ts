@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { whyNoBubblewrap, whyNoDocker } from '../support/machine.ts'
 import { LONG } from '../support/once.ts'
+import { BUDGETS } from './budgets.ts'
 import { Context } from './context.ts'
 import { EGRESS } from './egress.ts'
 import { FILES } from './files.ts'
@@ -24,6 +25,7 @@ export const PROBES: readonly Probe[] = [
   ...PRIVILEGE,
   ...OUTLIVING,
   ...RESOURCES,
+  ...BUDGETS,
   ...NETWORK,
   ...EGRESS,
   ...REPOSITORIES,

@@ -81,6 +81,35 @@ export const KERNEL_FILES: Probe[] = [
       ),
   },
   {
+    id: 'files.machine-lists',
+    tries:
+      'reads lists of the whole machine: locks, keys, swap files, timers, scheduler, file systems of others',
+    short: true,
+    on: ['bubblewrap-root', 'docker', 'open'],
+    run: async (context) =>
+      brokenBy(
+        (
+          await context.perl('open.pl', [
+            'r',
+            ...[
+              'locks',
+              'keys',
+              'key-users',
+              'swaps',
+              'timer_list',
+              'sched_debug',
+              'latency_stats',
+              'mdstat',
+            ].map((name) => `/proc/${name}`),
+            ...['/proc/fs/*/*', '/proc/fs/*/*/*', '/proc/scsi/*', '/proc/asound/*'],
+          ])
+        )
+          .split('\n')
+          .filter(Boolean),
+        'no byte',
+      ),
+  },
+  {
     id: 'files.kernel-settings',
     tries:
       'opens settings of the kernel for writing: core_pattern, modprobe, sysrq, uevent_helper, binfmt_misc, release_agent',

@@ -29,7 +29,7 @@ const CALLS = [
     'acct',
     'quotactl',
   ],
-  ...['syslog', 'kcmp', 'iopl'],
+  ...['syslog', 'kcmp', 'iopl', 'io_setup', 'io_submit'],
 ]
 /** EPERM, ENOSYS. */
 const REFUSED = /^(killed|error (1|38))$/

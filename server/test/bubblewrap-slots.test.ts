@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { DEFAULT_LIMITS, type Sandbox } from '../src/sandbox/sandbox.ts'
+import { DEFAULT_LIMITS, type Sandbox, type SandboxBackend } from '../src/sandbox/sandbox.ts'
 import { openBackend } from './support/sandbox-backends.ts'
 import { run } from './support/sandbox-conformance.ts'
 
@@ -28,10 +28,11 @@ print('taken' if queue < 0 else 'new')`)
 describe('a slot of a bubblewrap sandbox', () => {
   let directory: string
   let sandbox: Sandbox
+  let backend: SandboxBackend
   const say = async (command: string) => (await run(sandbox, command)).stdout
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'runyard-test-'))
-    const backend = await openBackend('bubblewrap', { data_dir: directory, installation_id: randomUUID() })
+    backend = await openBackend('bubblewrap', { data_dir: directory, installation_id: randomUUID() })
     sandbox = await backend.create({
       ...{ run_id: randomUUID(), attempt: 1, limits: DEFAULT_LIMITS, egress: 'none', env: {} },
     })
@@ -44,6 +45,15 @@ describe('a slot of a bubblewrap sandbox', () => {
   test('runs one command after another', async () => {
     const [first, ...later] = [await say('echo $$'), await say('echo $$'), await say('echo $$')].map(Number)
     for (const pid of later) assert.ok(first !== undefined && pid > first, `${first} ${later}`)
+  })
+
+  test('does not begin at the thaw what was given up while it was frozen', async () => {
+    await say('echo ready')
+    await backend.freeze?.(sandbox.ref)
+    const { exit } = await run(sandbox, ': > late', { signal: AbortSignal.timeout(100) })
+    assert.equal(exit.aborted, true)
+    await backend.thaw?.(sandbox.ref)
+    for (let index = 0; index < 5; index++) assert.equal(await say('ls'), '')
   })
 
   test('gives each command outputs that block', async () => {

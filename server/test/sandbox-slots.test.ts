@@ -143,6 +143,16 @@ describe('slots of a Docker sandbox', { skip: undocked }, () => {
     assert.equal((await run(sandbox, 'ls')).stdout, '')
   })
 
+  test('do not begin at the thaw what was given up while the container was frozen', async () => {
+    await ready()
+    await parent()
+    await backend.freeze?.(sandbox.ref)
+    const { exit } = await run(sandbox, ': > late', { signal: AbortSignal.timeout(100) })
+    assert.equal(exit.aborted, true)
+    await backend.thaw?.(sandbox.ref)
+    for (let index = 0; index < 5; index++) assert.equal((await run(sandbox, 'ls')).stdout, '')
+  })
+
   test('begin what was refused while the container was frozen', async () => {
     for (let index = 0; index < 10; index++) {
       // No slot is being started now: an engine that freezes a container meanwhile may never thaw it.

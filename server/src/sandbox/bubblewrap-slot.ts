@@ -64,7 +64,9 @@ runyard_alone() {
 ${listening === null ? '' : makeConnectionCheck(listening)}
 }
 printf r
-while read -r runyard_mode runyard_end && IFS= read -r runyard_line; do
+while read -r runyard_mode runyard_end runyard_begin && IFS= read -r runyard_line; do
+  printf '\\036%s' "$runyard_begin"
+  read -r runyard_may && [ "$runyard_may" = go ] || exit
   (eval "$runyard_line") < /dev/null > /proc/self/fd/1
   runyard_code=$?
   runyard_line=''

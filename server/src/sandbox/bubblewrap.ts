@@ -383,8 +383,8 @@ class Bubblewrap implements SandboxBackend {
       const { command: script, cwd: directory = '/workspace', stdin } = options
       const alone = () => this.#launcher.startAlone(record, spec, options, env)
       // Input that is known beforehand is a file, which a slot's is not.
-      return superviseExec(options, () =>
-        stdin === undefined ? slots.run({ script, directory, env, once: false }, alone) : alone(),
+      return superviseExec(options, (given_up) =>
+        stdin === undefined ? slots.run({ script, directory, env, once: false }, alone, given_up) : alone(),
       )
     }
     const { group } = record.details

@@ -57,8 +57,10 @@ export class DockerContainer {
   exec(options: ExecOptions, env: Record<string, string>): ExecHandle {
     const { command: script, cwd: directory = '/workspace', stdin } = options
     return superviseExec(options, (given_up) =>
-      this.#slots.run({ script, directory, env, once: stdin !== undefined }, () =>
-        this.#execAlone(options, env, given_up),
+      this.#slots.run(
+        { script, directory, env, once: stdin !== undefined },
+        () => this.#execAlone(options, env, given_up),
+        given_up,
       ),
     )
   }

@@ -20,7 +20,8 @@ export const RUN_SCRIPT = `
 /**
  * Runs one command after another: a slot. Started like the script above, with a line end as `$1`. It says `r` when it is
  * ready. Of each command it reads
- * two lines, `MODE END` and what `makeRequest` makes, and says how it ended behind END on both outputs, once nothing of it is
+ * two lines, `MODE END BEGIN` and what `makeRequest` makes, says BEGIN, and waits for the line `go`: whoever gave the command up
+ * meanwhile, the sandbox being frozen, sends none. It says how the command ended behind END on both outputs, once nothing of it is
  * left. Where something is, or that cannot be told, it ends like the command, as does MODE `once`, which leaves the rest
  * of the input to the command. Its own standard error is nowhere: shells say there by which signal a command ended.
  * Each command opens the outputs again, where the engine allows it: what it sets on them, not to block for one thing, is its
@@ -51,7 +52,9 @@ runyard_alone() {
   return 1
 }
 printf r
-while read -r runyard_mode runyard_end && IFS= read -r runyard_line; do
+while read -r runyard_mode runyard_end runyard_begin && IFS= read -r runyard_line; do
+  printf '\\036%s' "$runyard_begin"
+  read -r runyard_may && [ "$runyard_may" = go ] || exit
   if [ "$runyard_mode" = once ]; then trap - HUP INT QUIT USR1 USR2 PIPE ALRM TERM; eval "$runyard_line"; fi
   (eval "$runyard_line") < /dev/null
   runyard_code=$?

@@ -1,8 +1,9 @@
+import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { exitOfShell, type RunningCommand } from './exec-handle.ts'
 import { SandboxFault } from './sandbox.ts'
-import type { SlotRequest } from './slot-request.ts'
+import { GO, type SlotRequest } from './slot-request.ts'
 import { SlotTurn } from './slot-turn.ts'
 
 /** How long a slot may take to begin what it is asked for. */
@@ -78,17 +79,24 @@ export class ExecSlot {
   }
 
   /**
-   * Resolves when the command has begun; with `null` when it has not and never will, since the slot ended before. Throws
-   * `SandboxFault` when that cannot be told.
+   * Resolves when the command has begun; with `null` when it has not and never will, since the slot ended before or the
+   * command was given up. Throws `SandboxFault` when that cannot be told.
    */
-  async run(request: SlotRequest): Promise<RunningCommand | null> {
-    if (!this.is_free) return null
+  async run(request: SlotRequest, given_up: AbortSignal): Promise<RunningCommand | null> {
+    if (!this.is_free || given_up.aborted) return null
     const turn = new SlotTurn(request)
     this.#turn = turn
     this.#spent = request.once
     this.#parts.keepAwake(true)
     this.#parts.input.write(request.text)
-    if (!(await this.#begin(turn))) return null
+    const aborted = once(given_up, 'abort').then(() => false)
+    if (!(await Promise.race([this.#begin(turn), aborted])) || given_up.aborted) {
+      // What it was sent waits for its word. Of its end nobody is told.
+      this.close()
+      this.#parts.keepAwake(false)
+      return null
+    }
+    this.#parts.input.write(GO)
     return {
       stdin: request.once ? this.#parts.input : null,
       stdout: turn.stdout,
@@ -112,8 +120,6 @@ export class ExecSlot {
       if (await this.#parts.isFrozen()) continue
       await this.#kill()
       await within(this.closed, CLOSE_LIMIT_MS)
-      // It ends as what it is by now: killed.
-      if (turn.has_begun) return true
       if (!this.#is_open) return false
       kills += 1
     }

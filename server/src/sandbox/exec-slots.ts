@@ -32,10 +32,16 @@ export class ExecSlots {
     this.#start = start
   }
 
-  /** Begins the command in a slot, or `otherwise` where none can be had for it. */
-  async run(command: SlotCommand, otherwise: () => Promise<RunningCommand>): Promise<RunningCommand> {
+  /** Begins the command in a slot, or `otherwise` where none can be had for it. Once it is given up it does not begin. */
+  async run(
+    command: SlotCommand,
+    otherwise: () => Promise<RunningCommand>,
+    given_up: AbortSignal,
+  ): Promise<RunningCommand> {
     return this.#whileBusy(async (untilThen) => {
-      const running = (await this.#begin(command)) ?? (await otherwise())
+      const begun = await this.#begin(command, given_up)
+      if (!begun) given_up.throwIfAborted()
+      const running = begun ?? (await otherwise())
       untilThen(running.ended)
       return { ...running, kill: (urgent) => this.#whileBusy(() => running.kill(urgent)) }
     })
@@ -78,12 +84,12 @@ export class ExecSlots {
     this.discard()
   }
 
-  async #begin(command: SlotCommand): Promise<RunningCommand | null> {
+  async #begin(command: SlotCommand, given_up: AbortSignal): Promise<RunningCommand | null> {
     const request = makeRequest(command)
     if (!request || this.#closed || this.#failures >= MAX_FAILURES) return null
     const slot = await this.#take()
     if (!slot) return null
-    const running = await slot.run(request)
+    const running = await slot.run(request, given_up)
     this.#failures = running ? 0 : this.#failures + 1
     return running
   }

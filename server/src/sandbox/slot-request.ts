@@ -12,15 +12,17 @@ export interface SlotCommand {
 
 /** What a slot is sent to run a command, and what it will say. */
 export interface SlotRequest {
-  /** Two lines. */
+  /** Two lines. The command does not begin before the slot is sent `GO`, which it is when it has said `begin`. */
   text: string
-  /** Comes on standard output before anything of the command is run. */
+  /** Comes on standard output when the slot has read its request, before anything of the command is run. */
   begin: Buffer
   /** Comes on both outputs behind the command's own, followed by its exit code and a line end. */
   end: Buffer
   once: boolean
 }
 
+/** A slot that is sent nothing instead, its input ending, ends without running the command. */
+export const GO = 'go\n'
 /** Shells read a pipe byte by byte, so beyond this a command of its own is quicker. */
 const MAX_BYTES = 16 * 1024
 /** Shells differ in what they make of others. */
@@ -39,11 +41,10 @@ export function makeRequest({ script, directory, env, once }: SlotCommand): Slot
   if (![script, directory, ...Object.values(env)].every((text) => PLAIN.test(text))) return null
   const [begin, end] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')]
   const line = [
-    `printf '\\036%s' ${begin}`,
     ...exports.map(([name, value]) => `export ${name}=${quoteLine(value)}`),
     `runyard_go ${quoteLine(directory)} ${quoteLine(script)}`,
   ].join(';')
-  const text = `${once ? 'once' : 'loop'} ${end}\n${line}\n`
+  const text = `${once ? 'once' : 'loop'} ${end} ${begin}\n${line}\n`
   if (Buffer.byteLength(text) > MAX_BYTES) return null
   return { text, begin: Buffer.from(MARK + begin), end: Buffer.from(MARK + end), once }
 }

@@ -36,15 +36,18 @@ const PKILL = `perl -e '
   }'`
 const NONBLOCKING = `perl -MFcntl -e 'fcntl($_, F_SETFL, O_WRONLY | O_NONBLOCK) for *STDOUT, *STDERR'`
 
+/** Takes all the processes there may be. */
+const FILL = `perl -e '$| = 1; for (1 .. 100) { my $pid = fork; last unless defined $pid; sleep 60, exit if !$pid } print "full"; sleep 60'`
+
 /** Ends whoever stops the others before it can say that it did. */
 const CUT = `echo 'case $runyard_command in "kill -STOP"*) kill -STOP -1; exit 1; esac' > /cut`
 
 describe('slots of a Docker sandbox', { skip: undocked }, () => {
   let backend: SandboxBackend
   let sandbox: Sandbox
-  const create = (image?: string) =>
+  const create = (image?: string, pids = DEFAULT_LIMITS.pids) =>
     backend.create({
-      ...{ run_id: randomUUID(), attempt: 1, limits: DEFAULT_LIMITS, egress: 'none', env: {} },
+      ...{ run_id: randomUUID(), attempt: 1, limits: { ...DEFAULT_LIMITS, pids }, egress: 'none', env: {} },
       ...(image === undefined ? {} : { image }),
     })
   /** Of the shell that runs a command. */
@@ -165,6 +168,31 @@ describe('slots of a Docker sandbox', { skip: undocked }, () => {
         assert.deepEqual([stdout, exit.code], ['thawed', 0])
     }
   })
+
+  onlyLong(
+    'and commands beside them end as killed, without the engine’s words, where the container is killed',
+    async () => {
+      const full = await create(undefined, 32)
+      const filling = full.exec({ command: FILL })
+      for await (const _ of filling.output) break
+      const commands: Array<ReturnType<typeof run>> = []
+      const begin = async (rounds: number) => {
+        for (let index = 0; index < rounds; index++) {
+          for (let each = 0; each < 3; each++) commands.push(run(full, 'echo hello'))
+          await delay(40)
+        }
+      }
+      await begin(5)
+      // No room for a killer: the container goes, and is started anew.
+      await Promise.all([full.killAll(), begin(30)])
+      for (const { exit, stdout } of await Promise.all(commands)) {
+        assert.notEqual(exit.code, 126)
+        assert.match(stdout, /^(hello\n)?$/)
+      }
+      assert.equal((await run(full, 'echo again')).stdout, 'again\n')
+      await full.destroy()
+    },
+  )
 
   test('go on where stopping them failed half-way', async () => {
     const image = makeImage(CUT, ['ENV BASH_ENV=/cut'])

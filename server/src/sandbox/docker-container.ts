@@ -40,6 +40,9 @@ export class DockerContainer {
   /** Of the commands. */
   readonly #user: number
   readonly #onRestart: () => Promise<unknown>
+  /** How often all was killed, and how many are at it: what begins meanwhile may be killed before it has begun. */
+  #kills = 0
+  #killing = 0
   /** What begins meanwhile waits for it. */
   #restarting: Promise<void> = Promise.resolve()
   readonly #slots = new ExecSlots({ max_waiting: 4, refills: true }, (onFree) => this.#startSlot(onFree))
@@ -90,9 +93,15 @@ export class DockerContainer {
    */
   async killAll(limit_ms = KILL_LIMIT_MS): Promise<void> {
     this.#slots.discard()
-    const tree = await this.#treeOfUser()
-    const killed = await this.#attempt([this.#program, 'all'], limit_ms)
-    if (!killed || !(await this.#vanish(tree))) await this.#restart()
+    this.#kills += 1
+    this.#killing += 1
+    try {
+      const tree = await this.#treeOfUser()
+      const killed = await this.#attempt([this.#program, 'all'], limit_ms)
+      if (!killed || !(await this.#vanish(tree))) await this.#restart()
+    } finally {
+      this.#killing -= 1
+    }
   }
 
   /** Of all that run in the container, by its own view of its control group; an image may have made that up. */
@@ -155,14 +164,14 @@ export class DockerContainer {
     given_up: AbortSignal
   }): Promise<RunningCommand> {
     try {
-      const { exec, socket, restarting } = await this.#whenThawed(async () => {
-        const restarting = this.#restarting
+      const { exec, socket, kills } = await this.#whenThawed(async () => {
+        const kills = this.#killing > 0 ? null : this.#kills
         const exec = await this.#createExec(command)
-        return { exec, socket: await connect(exec), restarting }
+        return { exec, socket: await connect(exec), kills }
       }, command.given_up)
       return superviseDockerExec(exec, socket, {
         takes_input: command.stdin,
-        mayHaveMissed: () => this.#restarting !== restarting,
+        mayHaveMissed: () => this.#kills !== kills,
         kill: (urgent) => command.kill(exec, urgent),
       })
     } catch (error) {
@@ -293,6 +302,7 @@ export class DockerContainer {
     const state = await readState(this.#container)
     if (!state?.Running) return
     this.#slots.discard()
+    this.#kills += 1
     this.#restarting = this.#startAnew()
     await this.#restarting
   }

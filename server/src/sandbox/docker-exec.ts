@@ -11,8 +11,8 @@ const POLL_MS = 25
 type CommandExit = { code: number | null; signal: string | null }
 
 /**
- * A command that the engine was asked to start. `mayHaveMissed`: its container was killed since, perhaps before the command
- * began; the engine then says so in place of the command's output, and with an exit code of its own.
+ * A command that the engine was asked to start. `mayHaveMissed`: all in its container was killed since, perhaps before the
+ * command began; the engine then says so in place of the command's output, and with an exit code of its own.
  */
 export function superviseDockerExec(
   exec: Docker.Exec,

@@ -184,15 +184,16 @@ export async function insertRun(
   run: NewRun,
   key: IdempotencyKey | null,
   maxima?: RunMaxima,
+  warnings: readonly string[] = [],
 ): Promise<Inserted> {
-  if (!maxima || !isLimited(maxima)) return insertUnlimited(db, run, key)
+  if (!maxima || !isLimited(maxima)) return insertUnlimited(db, run, key, warnings)
   return transact(db, async (trx) => {
     await lockRoom(trx, run, maxima)
     // The same request may have come first, and taken the last room.
     const earlier = key ? await readAnswer(trx, key) : null
     if (earlier) return { response: earlier.body as RunAgentResponse, replayed: true }
     await requireRoom(trx, run, maxima)
-    return insertUnlimited(trx, run, key)
+    return insertUnlimited(trx, run, key, warnings)
   })
 }
 
@@ -201,9 +202,15 @@ interface Inserted {
   replayed: boolean
 }
 
-async function insertUnlimited(db: Db, run: NewRun, key: IdempotencyKey | null): Promise<Inserted> {
+async function insertUnlimited(
+  db: Db,
+  run: NewRun,
+  key: IdempotencyKey | null,
+  warnings: readonly string[],
+): Promise<Inserted> {
+  const warned = warnings.length > 0 ? sql`, 'warnings', ${json(warnings)}` : sql``
   const answer = sql`json_build_object('run_id', ${run.run_id}::text, 'task_id', ${run.run_id}::text,
-    'state', 'QUEUED', 'at_capacity', (select full_up from room))`
+    'state', 'QUEUED', 'at_capacity', (select full_up from room)${warned})`
   const files = json(run.attachments)
   const inserted = await sql<{ response: RunAgentResponse }>`
     with

@@ -41,12 +41,16 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
     )
     // Here its link is given out, for as long as the run is there; each read of the run only makes it again.
     if (isOpenByLink(run)) call.request.audit_detail = 'its link opens it without a key'
+    // Part of the answer that is stored for its Idempotency-Key, so that a repeated create hears the same.
+    const warning = await warnOfPool(store.db, run.pool, asker(call.actor))
     const { response, replayed } = await withAttachments(blobs, run.attachments, async () => {
-      const result = await insertRun(store.db, run, call.idempotency, {
+      const maxima = {
         open: settings.open_runs,
         // As large as agents may make one, however it grows.
         ...(run.parent_run_id === null ? {} : { tree: { children: MAX_TREE, below: MAX_TREE } }),
-      })
+      }
+      const warnings = warning === null ? [] : [warning]
+      const result = await insertRun(store.db, run, call.idempotency, maxima, warnings)
       return { used: !result.replayed, result }
     })
     if (replayed) call.reply.header('idempotent-replayed', 'true')
@@ -55,8 +59,7 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
       // Who follows the runs below them follows this one, too.
       for (const run_id of run.ancestor_run_ids) watch.touchRun(run_id)
     }
-    const warning = await warnOfPool(store.db, run.pool, asker(call.actor))
-    return warning === null ? response : { ...response, warnings: [warning] }
+    return response
   }
   serve(app, services, ROUTES.createRun, create)
   serve(app, services, ROUTES.runAgent, create)

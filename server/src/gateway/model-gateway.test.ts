@@ -520,7 +520,7 @@ describe('the model gateway', () => {
     assert.match(await answer.text(), /The provider openai could not be reached\./)
     const message = 'The provider openai could not be reached.'
     await until(() => own.calls.length === 2)
-    const failure = { type: 'unreachable', message }
+    const failure = { type: 'unreachable', message, code: 'ECONNREFUSED' }
     const id = own.calls[0]?.id
     assert.deepEqual(own.calls[1], { id, provider: 'openai', state: 'failed', failure })
     assert.equal((await ask('google/v1beta/models/m:generateContent', { to: own.url })).status, 404)

@@ -512,7 +512,7 @@ test('a question stops the run until it is answered, also for a later worker', a
   const { turn, outcome } = await play({ script })
   assert.deepEqual(outcome, {
     state: 'BLOCKED',
-    status_message: { message: 'Which one?\n1. red\n2. blue', retryable: false },
+    status_message: { message: 'Which one?\n1. red\n2. blue', retryable: false, waits_for: 'answer' },
   })
   // Lost before the end was stored: it is not asked for another step.
   const again = new TestTurn({ sandbox, history: turn.log })

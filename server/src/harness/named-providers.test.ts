@@ -98,9 +98,9 @@ describe('five turns with tools and reasoning, at a provider that refuses what i
       const { state, status_message } = await withVariables(nowhere, () =>
         turn.runHarness(createLoop(openModels(settings), { retry_delay_ms: 1 })),
       )
-      assert.equal(state, 'ERROR')
+      assert.equal(state, 'FAILED')
       assert.match(status_message?.message ?? '', said)
-      assert.equal(status_message?.error_code, 'resource_unavailable')
+      assert.equal(status_message?.error_code, 'external_authentication_required')
     })
 
   test('a key that Azure quotes is hidden', async () => {

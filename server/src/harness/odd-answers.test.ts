@@ -447,8 +447,8 @@ const ERRORS: ReadonlyArray<readonly [body: unknown, code: string, said: RegExp]
   ],
   [
     { id: 'x', base_resp: { status_code: 1004, status_msg: 'login fail: carry the key' } },
-    'authentication_required',
-    /refused the key/,
+    'external_authentication_required',
+    /refused the service's API key/,
   ],
   [{ error_code: 336003, error_msg: 'no such tool' }, 'resource_unavailable', /no such tool/],
 ]

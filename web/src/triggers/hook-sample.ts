@@ -13,11 +13,14 @@ export const SENDERS: Record<Verification, { label: string; secret: string }> = 
   },
 }
 
-const BODY = '{"action":"opened","issue":{"title":"Try it"}}'
+const BODY = quoteForShell('{"action":"opened","issue":{"title":"Try it"}}')
+/** Numbered by the second, since a body that GitHub's signature fits comes once: it can be tried again, with another filter. */
+const NUMBERED_BODY = `'{"action":"opened","issue":{"title":"Try it","number":'$(date +%s)'}}'`
 
 /** What signs the body, and the headers it goes with. OpenSSL and what every POSIX shell has are all it takes. */
 const SIGNED: Record<Verification, { body?: string; steps: string[]; headers: string[] }> = {
   github: {
+    body: NUMBERED_BODY,
     steps: [hmacOf('"$BODY"')],
     headers: [
       'X-GitHub-Event: issues',
@@ -58,7 +61,7 @@ function hmacOf(text: string): string {
 
 /** A script that posts to a trigger as its sender does. `secret`: where it is known, else it is left to be filled in. */
 export function writeHookSample(verification: Verification, url: string, secret?: string): string {
-  const { body = quoteForShell(BODY), steps, headers } = SIGNED[verification]
+  const { body = BODY, steps, headers } = SIGNED[verification]
   return [
     `SECRET=${quoteForShell(secret ?? '…')}`,
     `BODY=${body}`,

@@ -1,5 +1,5 @@
-import { Beginnings } from './beginnings.ts'
-import { MAX_NEEDLE, MIN_NEEDLE, Needles, reverse } from './needles.ts'
+import { setImmediate } from 'node:timers/promises'
+import { MAX_NEEDLE, MIN_NEEDLE, Needles } from './needles.ts'
 import { MASK } from './sealing.ts'
 import { unwrap } from './unwrap.ts'
 import { encodedForms, plainForms } from './value-forms.ts'
@@ -8,6 +8,9 @@ import { encodedForms, plainForms } from './value-forms.ts'
 const MIN_PIECE = 4
 /** Characters behind a gap of which a piece of a value can be the beginning, line ends included. */
 const EDGE = 2 * MAX_NEEDLE
+
+/** Characters of forms that are taken in at once: some milliseconds. */
+const TURN = 2 ** 17
 
 /** Not a star for each: thousands of names would make millions of stars. */
 const starred = (name: string, more: number): string => name + (more < 8 ? '*'.repeat(more) : `*${more}`)
@@ -22,23 +25,54 @@ export interface MaskedStream {
 
 /**
  * Replaces secret values by `***`, also as programs quote, escape and encode them (`value-forms.ts`). What was changed on
- * purpose (reversed, say) is not found. Takes time that grows with the text, whatever the values are.
+ * purpose (reversed, say) is not found. Takes time that grows with the text, whatever the values are, and keeps hashes of the
+ * values' forms only (`needles.ts`). The constructor is for short values, `Mask.of` for those of users.
  */
 export class Mask {
-  readonly #plain: Needles
-  readonly #encoded: Needles
-  readonly #beginnings: Beginnings
-  /** Made when there is a gap, which is seldom. */
-  #backwards: { plain: Needles; encoded: Needles } | null = null
+  #plain: Needles
+  #encoded: Needles
 
   constructor(values: readonly string[] = []) {
-    const hidden = [...new Set(values)].filter((value) => value.length >= MIN_NEEDLE)
-    this.#plain = new Needles(hidden.flatMap(plainForms))
-    this.#encoded = new Needles(hidden.flatMap(encodedForms))
-    this.#beginnings = new Beginnings(
-      [...this.#plain.beginnings(), ...this.#encoded.beginnings()],
-      MIN_NEEDLE,
-    )
+    const characters = values.reduce((sum, value) => sum + value.length, 0)
+    this.#plain = new Needles(characters)
+    this.#encoded = new Needles(characters)
+    // Nothing is done between its steps here.
+    for (const _ of this.#learn(values));
+  }
+
+  /** The same for values that may be long: it lets others work in between, since a megabyte of values takes seconds. */
+  static async of(values: readonly string[]): Promise<Mask> {
+    const mask = new Mask()
+    const characters = values.reduce((sum, value) => sum + value.length, 0)
+    mask.#plain = new Needles(characters)
+    mask.#encoded = new Needles(characters)
+    let done = 0
+    for (const length of mask.#learn(values)) {
+      done += length
+      if (done < TURN) continue
+      done = 0
+      await setImmediate()
+    }
+    return mask
+  }
+
+  /** Yields how many characters it has taken in. */
+  *#learn(values: readonly string[]): Generator<number> {
+    for (const value of new Set(values)) {
+      if (value.length < MIN_NEEDLE) continue
+      for (const [needles, forms] of [
+        [this.#plain, plainForms(value)],
+        [this.#encoded, encodedForms(value)],
+      ] as const) {
+        // Most forms of most values are the value.
+        const seen = new Set<string>()
+        for (const form of forms) {
+          if (!seen.has(form)) needles.add(form)
+          seen.add(form)
+          yield form.length
+        }
+      }
+    }
   }
 
   text(text: string): string {
@@ -47,7 +81,7 @@ export class Mask {
 
   /** The value with all its strings masked; the keys of its objects, too, unless they are to be kept. */
   json<T>(value: T, keys: 'masked' | 'kept' = 'masked'): T {
-    return this.#beginnings.size === 0 ? value : (this.#json(value, keys) as T)
+    return this.#plain.isEmpty ? value : (this.#json(value, keys) as T)
   }
 
   stream(): MaskedStream {
@@ -95,7 +129,7 @@ export class Mask {
 
   /** `rest`: the end of the text that more text may make a value of. */
   #replace(text: string, more: boolean): { text: string; rest: string } {
-    if (this.#beginnings.size === 0) return { text, rest: '' }
+    if (this.#plain.isEmpty) return { text, rest: '' }
     const masked: string[] = []
     let done = 0
     const cut = (at: number) => masked.join('') + text.slice(done, at)
@@ -120,39 +154,34 @@ export class Mask {
 
   #mayBegin(text: string, at: number, wraps: boolean, more: boolean): boolean {
     if (more && at + MIN_NEEDLE > text.length) return true
-    if (this.#beginnings.standAt(text, at)) return true
+    if (this.#plain.beginsAt(text, at) || this.#encoded.beginsAt(text, at)) return true
     if (!wraps) return false
     const { chars, end } = unwrap(text, at, MIN_NEEDLE)
-    return chars.length < MIN_NEEDLE ? more && end === text.length : this.#beginnings.standAt(chars, 0)
+    return chars.length < MIN_NEEDLE ? more && end === text.length : this.#encoded.beginsAt(chars, 0)
   }
 
   /** Whether the rest of the text from here is the beginning of something longer. */
   #isBeginning(text: string, at: number): boolean {
     if (text.length - at > EDGE) return false
-    if (this.#plain.hasLonger(text.slice(at))) return true
+    if (this.#plain.mayGoOn(text, at)) return true
     const { chars, end } = unwrap(text, at, MAX_NEEDLE)
-    return chars !== '' && end === text.length && this.#encoded.hasLonger(chars)
+    return end === text.length && this.#encoded.mayGoOn(chars, 0)
   }
 
   /** Of what stands here, the longest that is to be masked; 0: nothing. */
   #lengthAt(text: string, at: number): number {
-    const plain = this.#plain.longestIn(text.slice(at, at + MAX_NEEDLE))
-    const encoded = this.#encoded.longestIn(unwrap(text, at, MAX_NEEDLE).chars)
+    const plain = this.#plain.longestAt(text, at)
+    const encoded = this.#encoded.longestAt(unwrap(text, at, MAX_NEEDLE).chars, 0)
     return encoded === 0 ? plain : Math.max(plain, unwrap(text, at, encoded).end - at)
   }
 
   /** The length of the longest end of a value that the text begins with; 0: none. */
   #pieceAt(text: string): number {
-    this.#backwards ??= { plain: this.#plain.reversed(), encoded: this.#encoded.reversed() }
-    const { plain, encoded } = this.#backwards
-    const isEnd = (needles: Needles, end: string) =>
-      end.length >= MIN_PIECE &&
-      (needles.hasLonger(reverse(end)) || needles.longestIn(reverse(end)) === end.length)
     const line = /^\r?\n/.exec(text)?.[0].length ?? 0
     for (let length = Math.min(text.length, MAX_NEEDLE); length >= MIN_PIECE; length -= 1) {
-      if (isEnd(plain, text.slice(0, length))) return length
+      if (this.#plain.mayEnd(text, length)) return length
       const { chars, end } = unwrap(text, line, length)
-      if (chars.length === length && isEnd(encoded, chars)) return end
+      if (chars.length === length && this.#encoded.mayEnd(chars, length)) return end
     }
     return 0
   }

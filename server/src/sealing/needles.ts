@@ -1,3 +1,7 @@
+import { randomInt } from 'node:crypto'
+import { EdgeSet } from './edge-set.ts'
+import { HashSet } from './hash-set.ts'
+
 /** Shorter texts are settings such as `1` and `test`: masking those would make a log unreadable and hide nothing. */
 export const MIN_NEEDLE = 8
 /** Longer texts are looked for in parts of this length, so that no text costs more than others. */
@@ -5,80 +9,124 @@ const PART = 128
 /** No part is longer. */
 export const MAX_NEEDLE = PART + MIN_NEEDLE - 1
 
-/** Texts to look for at one place of another, by binary search: the time does not depend on how many there are. */
+/** Of the map of beginnings and ends, for each character of a value: all its forms together are some twenty times as long. */
+const BITS = 32
+
+/** Seeds of the hashes differ by process, so nobody can choose texts that collide. */
+const FORWARD = randomInt(2 ** 31)
+const CHECK = randomInt(2 ** 31)
+const BACKWARD = randomInt(2 ** 31)
+const FORWARD_FACTOR = 0x9e3779b1
+const CHECK_FACTOR = 0x85ebca6b
+
+/**
+ * Texts to look for at one place of another. Of a text only hashes stay, a few bytes for each part of 128 characters: the
+ * forms of a long secret are far longer than the secret. Two texts with the same hash would mask too much, never too little.
+ */
 export class Needles {
-  /** Sorted. */
-  readonly #needles: string[]
-  /** By needle, the longest other one that it begins with; -1: none. */
-  readonly #shorter: number[]
+  readonly #whole = new HashSet()
+  /** Beginnings and ends, at the lengths that `edgeOf` gives. */
+  readonly #edges: EdgeSet
+  readonly #has_length = new Uint8Array(MAX_NEEDLE + 1)
+  #longest = 0
 
-  constructor(texts: readonly string[]) {
-    // Most forms of most values are the value.
-    this.#needles = [...new Set([...new Set(texts)].flatMap(partsOf))].sort()
-    this.#shorter = findShorter(this.#needles)
+  /** `expected`: how many characters the values have of which the texts are forms. */
+  constructor(expected: number) {
+    this.#edges = new EdgeSet(BITS * expected)
   }
 
-  /** Their first characters, as many as the shortest has. */
-  beginnings(): string[] {
-    return this.#needles.map((needle) => needle.slice(0, MIN_NEEDLE))
+  get isEmpty(): boolean {
+    return this.#longest === 0
   }
 
-  /** The same read backwards. */
-  reversed(): Needles {
-    return new Needles(this.#needles.map(reverse))
-  }
-
-  /** The length of the longest that `text` begins with; 0: none. */
-  longestIn(text: string): number {
-    const after = this.#firstFrom(text)
-    let place = this.#needles[after] === text ? after : after - 1
-    // Whatever sorts between a beginning of the text and the text begins with that beginning, too.
-    while (place >= 0 && !text.startsWith(this.#needles[place] ?? '')) place = this.#shorter[place] ?? -1
-    return place < 0 ? 0 : (this.#needles[place]?.length ?? 0)
-  }
-
-  /** Whether there is a longer one that begins with `text`. */
-  hasLonger(text: string): boolean {
-    const place = this.#firstFrom(text)
-    // What is equal to the text comes first; what is longer follows it.
-    const next = this.#needles[place] === text ? place + 1 : place
-    return this.#needles[next]?.startsWith(text) ?? false
-  }
-
-  /** The place of the first that does not sort before `text`. */
-  #firstFrom(text: string): number {
-    let low = 0
-    let high = this.#needles.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#needles[middle] ?? '') < text) low = middle + 1
-      else high = middle
+  /** Texts shorter than `MIN_NEEDLE` are left out. */
+  add(text: string): void {
+    for (let at = 0; at < text.length; ) {
+      const left = text.length - at
+      const length = left <= MAX_NEEDLE ? left : PART
+      if (length >= MIN_NEEDLE) this.#addPart(text, at, length)
+      at += length
     }
-    return low
+  }
+
+  /** Whether the first characters of one may stand here. It is asked at every place, so it must cost next to nothing. */
+  beginsAt(text: string, at: number): boolean {
+    let hash = FORWARD
+    for (let place = at; place < at + 4; place += 1) hash = step(hash, text.charCodeAt(place), FORWARD_FACTOR)
+    if (!this.#edges.has(hash)) return false
+    for (let place = at + 4; place < at + MIN_NEEDLE; place += 1)
+      hash = step(hash, text.charCodeAt(place), FORWARD_FACTOR)
+    return this.#edges.has(hash)
+  }
+
+  /** The length of the longest that stands here; 0: none. */
+  longestAt(text: string, at: number): number {
+    const most = Math.min(this.#longest, text.length - at)
+    let hash = FORWARD
+    let check = CHECK
+    let found = 0
+    for (let length = 1; length <= most; length += 1) {
+      const char = text.charCodeAt(at + length - 1)
+      hash = step(hash, char, FORWARD_FACTOR)
+      check = step(check, char, CHECK_FACTOR)
+      if (length < MIN_NEEDLE) continue
+      if (edgeOf(length) === length && !this.#edges.has(hash)) break
+      if (this.#has_length[length] === 1 && this.#whole.has(hash, check)) found = length
+    }
+    return found
+  }
+
+  /** Whether the rest of the text may be the beginning of a longer one. True too often costs a short delay, no more. */
+  mayGoOn(text: string, at: number): boolean {
+    const rest = text.length - at
+    if (rest <= 0 || rest >= this.#longest) return false
+    let hash = FORWARD
+    for (let length = 1; length <= rest; length += 1) {
+      hash = step(hash, text.charCodeAt(at + length - 1), FORWARD_FACTOR)
+      if (edgeOf(length) === length && !this.#edges.has(hash)) return false
+    }
+    return true
+  }
+
+  /**
+   * Whether the text up to here may be the end of one, or all of it. The last half of the text may decide, so some characters
+   * before a value's end can count as a part of it.
+   */
+  mayEnd(text: string, end: number): boolean {
+    if (end > this.#longest) return false
+    const decisive = edgeOf(end)
+    let hash = BACKWARD
+    for (let length = 1; length <= decisive; length += 1) {
+      hash = step(hash, text.charCodeAt(end - length), FORWARD_FACTOR)
+      if (edgeOf(length) === length && !this.#edges.has(hash)) return false
+    }
+    return true
+  }
+
+  #addPart(text: string, at: number, length: number): void {
+    let hash = FORWARD
+    let check = CHECK
+    let back = BACKWARD
+    for (let done = 1; done <= length; done += 1) {
+      const char = text.charCodeAt(at + done - 1)
+      hash = step(hash, char, FORWARD_FACTOR)
+      check = step(check, char, CHECK_FACTOR)
+      back = step(back, text.charCodeAt(at + length - done), FORWARD_FACTOR)
+      if (edgeOf(done) !== done) continue
+      this.#edges.add(hash)
+      this.#edges.add(back)
+    }
+    this.#whole.add(hash, check)
+    this.#has_length[length] = 1
+    this.#longest = Math.max(this.#longest, length)
   }
 }
 
-/** By UTF-16 code unit, as everything here counts. */
-export const reverse = (text: string): string => text.split('').reverse().join('')
+/** The greatest length up to this one at which beginnings and ends are known: each up to 8, then each power of two. */
+const edgeOf = (length: number): number => (length <= MIN_NEEDLE ? length : 1 << (31 - Math.clz32(length)))
 
-function findShorter(needles: readonly string[]): number[] {
-  const shorter: number[] = []
-  for (const [place, needle] of needles.entries()) {
-    let before = place - 1
-    while (before >= 0 && !needle.startsWith(needles[before] ?? '')) before = shorter[before] ?? -1
-    shorter.push(before)
-  }
-  return shorter
-}
-
-/** What is too short to be looked for has none. */
-function partsOf(text: string): string[] {
-  const parts: string[] = []
-  for (let at = 0; at < text.length; ) {
-    const left = text.length - at
-    const length = left < PART + MIN_NEEDLE ? left : PART
-    parts.push(text.slice(at, at + length))
-    at += length
-  }
-  return parts.filter((part) => part.length >= MIN_NEEDLE)
+/** Behind the end of a text stands NaN, which counts as 0. */
+const step = (hash: number, char: number, factor: number): number => {
+  const mixed = Math.imul(hash ^ char, factor)
+  return mixed ^ (mixed >>> 15)
 }

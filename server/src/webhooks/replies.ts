@@ -94,7 +94,8 @@ async function tell(options: ReplyOptions, due: DueReply, cut: AbortSignal): Pro
     ]),
     pushes: [...(await readPushes(store.db, due.run_id)).values()],
   })
-  const comment = await say(store, comments, due, new Mask([credential.secret]).text(body))
+  const mask = await Mask.of([credential.secret])
+  const comment = await say(store, comments, due, mask.text(body))
   await markTold(store.db, due, { told: wanted, comment })
 }
 

@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { assertBrief } from '../../test/support/loop-guard.ts'
 import type { NewEvent } from '../contract/event.ts'
 import { closeInterrupted, WORKER_LOST } from '../log/interruption.ts'
+import { BLOCKED_MS } from '../watchdog/event-loop.ts'
 import { MaskedEvents } from './masked-events.ts'
 
 const SECRET = 'hunter2-hunter2'
 const WORD = 'interrupted'
 
+const mask = new MaskedEvents()
+await mask.hide([SECRET, WORD])
+
 function masked(...events: NewEvent[]): NewEvent[] {
-  const mask = new MaskedEvents()
-  mask.hide([SECRET, WORD])
   return [...events.flatMap((event) => mask.events(event)), ...mask.end()]
 }
 const call = (input: Record<string, unknown>, tool_call_id = 'call-1'): NewEvent => ({
@@ -52,4 +56,38 @@ test('a result that is marked as interrupted stays so, whatever values there are
   assert.deepEqual(masked({ type: 'tool.result', data }), [
     { type: 'tool.result', data: { ...data, output: `${WORKER_LOST} (***)` } },
   ])
+})
+
+test('long values full of characters that programs escape freeze nothing: not when they are hidden, nor at a gap', async () => {
+  const values = ['\'"\\&<\n xy', '"`$é/\t\'', '\\\\\'\'""&&', '%+ \r\n<>'].map((piece) =>
+    Array.from({ length: 65_536 / 16 }, (_, at) => piece + at).join(''),
+  )
+  const events = new MaskedEvents()
+  let hidden = false
+  const turns: number[] = []
+  const hide = async () => {
+    await events.hide(values)
+    hidden = true
+  }
+  let hiding: Promise<void> | undefined
+  while (!hidden) {
+    const began = process.threadCpuUsage()
+    hiding ??= hide()
+    await setImmediate()
+    const { user, system } = process.threadCpuUsage(began)
+    turns.push((user + system) / 1_000)
+  }
+  await hiding
+  assert(turns.length > 10 && Math.max(...turns) < BLOCKED_MS, turns.join(' '))
+  const secret = JSON.stringify(values[0]).slice(1, -1)
+  const told = assertBrief(() => {
+    const stream = events.stream()
+    return (
+      stream.push(secret.slice(0, 3_100)) +
+      stream.gap() +
+      stream.push(secret.slice(4_200, 9_000)) +
+      stream.gap()
+    )
+  })
+  assert(told.replaceAll('***', '').length < 8, told)
 })

@@ -30,8 +30,8 @@ export class MaskedEvents {
   readonly #streams = new Map<string, OpenOutput>()
 
   /** Call it before anything that knows the values can run. */
-  hide(values: readonly string[]): void {
-    this.#mask = new Mask(values)
+  async hide(values: readonly string[]): Promise<void> {
+    this.#mask = await Mask.of(values)
   }
 
   events(event: NewEvent): NewEvent[] {

@@ -71,7 +71,7 @@ export async function planWorkspace(
   const has_way = context.backend.capabilities.egress.includes('allowlist')
   const for_agent = runs_inside && has_way && Object.keys(providers).length > 0
   const models = planModels(config, values, providers, for_agent)
-  masked.hide([
+  await masked.hide([
     ...[...Object.values(variables), ...secrets.values, ...tools.secrets, ...own.map(({ secret }) => secret)],
     ...(models ? [models.rules.token, ...keysOf(providers)] : []),
   ])

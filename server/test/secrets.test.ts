@@ -79,6 +79,24 @@ onFace('secrets', (service) => {
     assert.equal((await get('BOTH', '?scope=User')).version, 1)
   })
 
+  test('an environment names at most 1 MiB of them, when it is created and when it is changed', async () => {
+    const names = Array.from({ length: 17 }, (_, at) => `LONG_${at}`)
+    for (const name of names) await put(name, { value: name.padEnd(65_536, '"') })
+    const made = await service().admin.json<{ uid: string }>('POST', '/agent/environments', {
+      name: 'long-secrets',
+      secrets: names.slice(1),
+    })
+    const bodies = [
+      ['POST', '/agent/environments', { name: 'longer-secrets', secrets: names }],
+      ['PUT', `/agent/environments/${made.uid}`, { name: 'long-secrets', secrets: names }],
+    ] as const
+    for (const [method, path, body] of bodies) {
+      const answer = await service().admin.call(method, path, body)
+      assert.equal(answer.status, 400)
+      assert.match(await answer.text(), /secrets: .*1114112 bytes together.*1 MiB/)
+    }
+  })
+
   test('a viewer writes none, and nobody does without a key', async () => {
     await put('SEEN', { value: CANARY })
     assert.equal((await get('SEEN', '', 'viewer')).version, 1)

@@ -7,6 +7,15 @@ import { Timestamp } from './timestamp.ts'
 /** What masking finds begins at this many characters. */
 const MIN_VALUE = 8
 const MAX_VALUE_BYTES = 65_536
+/** As much as variables of an environment may have: each form of each value is looked for in all that a run prints. */
+const MAX_TOGETHER_BYTES = 1024 ** 2
+
+/** Why one environment cannot have all these values; null: it can. */
+export function findSecretsExcess(values: readonly string[]): string | null {
+  const bytes = values.reduce((sum, value) => sum + Buffer.byteLength(value), 0)
+  if (bytes <= MAX_TOGETHER_BYTES) return null
+  return `Its secrets have ${bytes} bytes together, and one environment can have 1 MiB (${MAX_TOGETHER_BYTES}) at most. Name fewer, or shorten their values.`
+}
 
 export const SecretName = z
   .string()

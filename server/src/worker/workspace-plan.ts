@@ -3,6 +3,7 @@ import type { EnvironmentConfig } from '../contract/environment.ts'
 import { directoryOf, repositoriesOf } from '../contract/environment-repositories.ts'
 import { imageRefusal, judgeImage, normalizeImage, registryOf } from '../contract/image.ts'
 import { findExcess, type LimitMaxima } from '../contract/limits.ts'
+import { findSecretsExcess } from '../contract/secret.ts'
 import type { Outcome } from '../harness/harness.ts'
 import { DEFAULT_LIMITS, type SandboxLimits, type SandboxSpec } from '../sandbox/sandbox.ts'
 import { unseal } from '../sealing/sealing.ts'
@@ -63,6 +64,8 @@ export async function planWorkspace(
       'resource_not_found',
       `The environment names secrets that this run cannot have: ${secrets.missing.join(', ')}.`,
     )
+  const too_long = findSecretsExcess(secrets.values)
+  if (too_long) return refuse('feature_not_available', `The environment's secrets are too long. ${too_long}`)
   const own = git_credential ? [git_credential] : []
   const values = { ...variables, ...secrets.variables }
   const tools = planToolServers(run, seal_key, values)

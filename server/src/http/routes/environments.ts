@@ -7,7 +7,9 @@ import { imageRefusal, judgeImage, normalizeImage } from '../../contract/image.t
 import { findExcess } from '../../contract/limits.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
+import { findSecretsExcess } from '../../contract/secret.ts'
 import { MASK, seal, unseal } from '../../sealing/sealing.ts'
+import { openSecret } from '../../sealing/secret-value.ts'
 import type { Db } from '../../store/db.ts'
 import {
   deleteEnvironment,
@@ -21,7 +23,7 @@ import {
 } from '../../store/environments.ts'
 import { removeGrants, requireGrants } from '../../store/grants.ts'
 import { randomText } from '../../store/random-text.ts'
-import { findUnknownSecrets } from '../../store/secrets.ts'
+import { findUnknownSecrets, readSecrets } from '../../store/secrets.ts'
 import { readImagePolicies } from '../../store/workers.ts'
 import type { HttpContext, Services } from '../context.ts'
 import { sendOnce, serve } from '../route.ts'
@@ -46,6 +48,14 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
     }
   }
 
+  /** A run is asked again: a value may be replaced, and other principals may have other ones. */
+  const requireShort = async (db: Db, named: readonly string[], { principal_id }: Actor): Promise<void> => {
+    if (named.length === 0) return
+    const rows = await readSecrets(db, named, { principal_id, personal: true })
+    const excess = findSecretsExcess(rows.map((row) => openSecret(seal_key, row)))
+    if (excess) throw new AppError('invalid_request', `secrets: ${excess}`)
+  }
+
   serve(app, services, ROUTES.listEnvironments, async ({ query, actor }) => {
     const { environments, next_cursor } = await listEnvironments(store.db, query, actor)
     return { environments: environments.map(viewEnvironment), page_info: pageInfo(next_cursor) }
@@ -55,6 +65,7 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
     await requireAllowed(call.body, services)
     return sendOnce(store.db, call, async (db) => {
       await requireNameable(db, call.body.secrets ?? [], [], call.actor)
+      await requireShort(db, call.body.secrets ?? [], call.actor)
       const uid = randomText(22)
       const content = sealContent(uid, call.body)
       const row = await insertEnvironment(db, { uid, creator_id: call.actor.principal_id, ...content })
@@ -69,6 +80,7 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
   serve(app, services, ROUTES.updateEnvironment, async ({ params: { environment_id }, body, actor }) => {
     await requireAllowed(body, services)
     await requireChangeable(store.db, environment_id, actor, body)
+    await requireShort(store.db, body.secrets ?? [], actor)
     const row = await replaceEnvironment(store.db, environment_id, actor, ({ uid, sealed }) =>
       sealContent(uid, body, () => (sealed ? unseal(seal_key, uid, sealed) : {})),
     )

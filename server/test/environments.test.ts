@@ -66,6 +66,18 @@ describe('an environment', { concurrency: 4 }, () => {
     assert(setup.every(({ data }) => data.phase !== 'command' || data.status !== 'finished'))
   }
 
+  test('whose secrets have grown beyond 1 MiB together starts no run', async () => {
+    const secrets = Array.from({ length: 17 }, (_, at) => `GROWN_${at}`)
+    const put = (name: string, value: string) => api.json('PUT', `/agent/secrets/${name}`, { value })
+    for (const name of secrets) await put(name, 'short-value')
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', { name: 'grown', secrets })
+    for (const name of secrets) await put(name, name.padEnd(65_536, '"'))
+    const run_id = await api.create({ prompt: shell('pwd'), config: { environment_id: uid } })
+    const { state, status_message } = await api.ended(run_id)
+    assert.deepEqual([state, status_message?.error_code], ['FAILED', 'feature_not_available'])
+    assert.match(status_message?.message ?? '', /too long.*1114112 bytes together.*Name fewer/)
+  })
+
   describe('with a repository of this machine', () => {
     let second: string
     const canary = join(outside, 'canary')

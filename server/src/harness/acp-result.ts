@@ -19,6 +19,7 @@ export const describeFault = (schema: Schema, wrong: string): string =>
 export async function readResult(
   schema: Schema,
   said: string,
+  run_id: string,
 ): Promise<{ result: unknown } | { wrong: string }> {
   const json = findJson(said)
   if (json === null) return { wrong: `It has to end with ${FORM}.` }
@@ -29,7 +30,7 @@ export async function readResult(
     return { wrong: `It is no JSON: ${error instanceof Error ? error.message : String(error)}.` }
   }
   if (isTooDeep(result)) return { wrong: TOO_DEEP }
-  const wrong = await checkValue(schema, result)
+  const wrong = await checkValue(schema, result, run_id)
   return wrong === null ? { result } : { wrong: `It does not fit its schema:\n${wrong}` }
 }
 

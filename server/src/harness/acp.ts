@@ -179,7 +179,7 @@ class AcpSession implements Session {
 
   async #work(work: Work, request: TurnRequest): Promise<Outcome> {
     const { signal } = request
-    const { output_schema } = this.#execution.run
+    const { output_schema, run_id } = this.#execution.run
     let corrections = 0
     for (;;) {
       if (signal.aborted) return STOPPED_TURN
@@ -189,7 +189,7 @@ class AcpSession implements Session {
       if (signal.aborted) return STOPPED_TURN
       if (work.messages.length === 0) {
         if (!output_schema) return { state: 'SUCCEEDED' }
-        const read = await readResult(output_schema, this.#said)
+        const read = await readResult(output_schema, this.#said, run_id)
         if ('result' in read) return { state: 'SUCCEEDED', result: read.result }
         if (corrections === MAX_CORRECTIONS) return NO_RESULT
         corrections += 1

@@ -78,10 +78,10 @@ export function createLoop(models: Models, options: LoopOptions = {}): Harness {
       return { model_id: resolved.model_id, has_price: resolved.prices !== undefined }
     },
     async open(given) {
-      const { output_schema } = given.run
+      const { output_schema, run_id } = given.run
       const background = new BackgroundCommands()
       const gate = new CallGate(given)
-      const own = output_schema ? [createSubmitResult(output_schema)] : []
+      const own = output_schema ? [createSubmitResult(output_schema, run_id)] : []
       const tools = new Map([...given.tools, ...own.map((tool) => [tool.name, tool] as const)])
       const servers = new ToolServers(given, tools)
       return {

@@ -50,7 +50,7 @@ export interface Done {
 
 /** Why nothing is to happen, or `null`. Takes a thread: to be asked outside of transactions. */
 export async function whyFiltered(
-  { trigger_id, verification, filter }: TriggerRow,
+  { verification, filter, editor }: TriggerRow,
   { event, payload, headers }: Sent,
 ): Promise<string | null> {
   if (verification === 'github' && event === 'ping') return 'GitHub asked whether anybody is here.'
@@ -58,7 +58,7 @@ export async function whyFiltered(
   if (verification === 'slack' && at(payload, 'ssl_check') !== undefined)
     return 'Slack asked whether anybody is here.'
   if (filter === null) return null
-  const { passes, wrong } = await passesFilter(filter, { payload, headers }, trigger_id)
+  const { passes, wrong } = await passesFilter(filter, { payload, headers }, editor.uid)
   if (passes) return null
   return wrong === null ? 'The filter is not true of it.' : `The filter could not be asked. ${wrong}`
 }

@@ -56,7 +56,7 @@ export async function resolveRun(
   const { request, principal_id, is_identity } = await findExecution(services.db, placed.request, actor)
   requireAvailable(request)
   const harness = requireHarness(services, request, rules_above)
-  if (!schema_checked) await requireSchema(request.output_schema)
+  if (!schema_checked) await requireSchema(request.output_schema, actor)
   const run_id = uuidv7()
   const { prompt = '', config: given = {}, attachments = [], metadata: _, ...rest } = request
   const { replay_of_run_id, fork_of: __, ...recorded } = rest
@@ -121,8 +121,11 @@ const skillOf = ({ skill, config }: RunAgentRequest): string | null =>
   skill ?? config?.skill_spec ?? config?.skills?.[0] ?? null
 
 /** Throws where it is no JSON Schema that can be used. Takes a thread: to be asked outside of transactions. */
-export async function requireSchema(schema: OutputSchema | null | undefined): Promise<void> {
-  const wrong = schema && (await checkSchema(schema))
+export async function requireSchema(
+  schema: OutputSchema | null | undefined,
+  { principal_id }: Pick<Actor, 'principal_id'>,
+): Promise<void> {
+  const wrong = schema && (await checkSchema(schema, principal_id))
   if (wrong)
     throw new AppError('invalid_request', `output_schema: is no JSON Schema that can be used: ${wrong}`)
 }

@@ -40,8 +40,11 @@ const SOURCES: Record<TriggerVerification, RunSourceType> = {
 }
 
 /** Throws where the filter is none, and says where. Takes a thread: to be asked outside of transactions. */
-export async function requireFilter(filter: string | undefined): Promise<void> {
-  const wrong = filter === undefined ? null : await checkFilter(filter)
+export async function requireFilter(
+  filter: string | undefined,
+  { principal_id }: Pick<Actor, 'principal_id'>,
+): Promise<void> {
+  const wrong = filter === undefined ? null : await checkFilter(filter, principal_id)
   if (wrong !== null) throw new AppError('invalid_request', `filter: ${wrong}`)
 }
 

@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { computations } from './computations.ts'
+import { measureJson } from './json-size.ts'
 
 /** What a filter is asked about. */
 export interface Filtered {
@@ -22,47 +24,27 @@ export interface FilterAnswer {
 }
 
 const PROGRAM = fileURLToPath(new URL('./filter-process.ts', import.meta.url))
-/** Each takes a process and its memory, and anybody who may send may send many. Others wait. */
-const MOST_ASKED = 4
-/** Of one owner: slow ones are to leave room for everybody else. */
-const MOST_OF_ONE = 2
 /** What it may write to, in KiB (RLIMIT_DATA): Node's limits do not hold for bytes. */
 const LIMITED = 'ulimit -d 2097152; exec "$0" "$@"'
 const TOO_LARGE = 'It takes more memory than there is for it.'
 
-/** Why this is no filter, with line and column; `null` when it is one: a CEL expression over `payload` and `headers` that says true or false. */
-export const checkFilter = async (filter: string): Promise<string | null> => (await ask({ filter })).wrong
+/**
+ * Why this is no filter, with line and column; `null` when it is one: a CEL expression over `payload` and `headers` that says
+ * true or false. `owner`: the principal who saves it. Throws 429 `resource_unavailable` if too many checks are waiting.
+ */
+export const checkFilter = async (filter: string, owner: string): Promise<string | null> =>
+  (await ask({ filter }, owner)).wrong
 
-/** Whether the filter is true. Where it cannot be told, `wrong` says why. `owner`: whose it is; one's do not hold up another's for long. */
+/**
+ * Whether the filter is true. Where it cannot be told, `wrong` says why. `owner`: the principal who saved it last, whose
+ * triggers share a budget. Throws 429 `resource_unavailable` if too many checks are waiting.
+ */
 export const passesFilter = (filter: string, about: Filtered, owner: string): Promise<FilterAnswer> =>
   ask({ filter, about }, owner)
 
-/** Owners of what is being asked, once for each. */
-const being_asked: string[] = []
-const waiting: Array<{ owner: string; begin: () => void }> = []
-
-async function ask(question: FilterQuestion, owner = ''): Promise<FilterAnswer> {
-  await new Promise<void>((begin) => {
-    waiting.push({ owner, begin })
-    beginNext()
-  })
-  try {
-    return await askProcess(question)
-  } finally {
-    being_asked.splice(being_asked.indexOf(owner), 1)
-    beginNext()
-  }
-}
-
-function beginNext(): void {
-  if (being_asked.length >= MOST_ASKED) return
-  const has_room = (owner: string) => being_asked.filter((one) => one === owner).length < MOST_OF_ONE
-  const place = waiting.findIndex(({ owner }) => has_room(owner))
-  const [next] = place < 0 ? [] : waiting.splice(place, 1)
-  if (!next) return
-  being_asked.push(next.owner)
-  next.begin()
-}
+/** A filter can double a text: what it is asked about counts against its owner's budget. */
+const ask = (question: FilterQuestion, owner: string): Promise<FilterAnswer> =>
+  computations.run({ owner, bytes: measureJson(question).bytes }, () => askProcess(question))
 
 async function askProcess(question: FilterQuestion): Promise<FilterAnswer> {
   const { NODE_COMPILE_CACHE } = process.env

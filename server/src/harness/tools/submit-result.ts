@@ -8,7 +8,7 @@ export const SUBMIT_RESULT = 'submit_result'
  * Hands in the result of a run that was asked for with an `output_schema`, and ends it. Providers take objects only as
  * inputs: any other result is wrapped in one.
  */
-export function createSubmitResult(schema: Schema): Tool {
+export function createSubmitResult(schema: Schema, run_id: string): Tool {
   const is_object = schema.type === 'object'
   const unwrap = (input: unknown): unknown =>
     is_object ? input : (input as { result?: unknown } | null)?.result
@@ -25,7 +25,7 @@ export function createSubmitResult(schema: Schema): Tool {
       const malformed = refuseMalformed(SUBMIT_RESULT, input, input_schema)
       if (malformed) return malformed
       const result = unwrap(input)
-      const wrong = result === undefined ? 'result is missing' : await checkValue(schema, result)
+      const wrong = result === undefined ? 'result is missing' : await checkValue(schema, result, run_id)
       return wrong === null
         ? { output: 'The result is handed in.', is_error: false }
         : failure(`The result does not fit its schema:\n${wrong}`)

@@ -48,7 +48,7 @@ export function serveSchedules(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.createSchedule, async (call) => {
     const { body, actor } = call
-    await requireSchema(body.output_schema)
+    await requireSchema(body.output_schema, actor)
     return sendOnce(store.db, call, async (db) => {
       const place = {
         schedule_id: uuidv7(),
@@ -66,7 +66,7 @@ export function serveSchedules(app: FastifyInstance, services: Services): void {
   )
 
   serve(app, services, ROUTES.updateSchedule, async ({ params: { schedule_id }, body, actor }) => {
-    await requireSchema(body.output_schema)
+    await requireSchema(body.output_schema, actor)
     const row = await replaceSchedule(store.db, schedule_id, actor, (trx, before, now) =>
       resolveSchedule(intakeOn(trx), body, {
         ...{ schedule_id: before.schedule_id, scope: before.scope },

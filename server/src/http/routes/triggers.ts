@@ -51,8 +51,8 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.createTrigger, async (call) => {
     const { body, actor } = call
-    await requireFilter(body.filter)
-    await requireSchema(body.output_schema)
+    await requireFilter(body.filter, actor)
+    await requireSchema(body.output_schema, actor)
     const kind = {
       place: ({ trigger_id }: Record<string, unknown>): string =>
         `answer with the secret of trigger ${trigger_id}`,
@@ -83,8 +83,8 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.updateTrigger, async ({ params: { trigger_id }, body, actor }) => {
     required(await findTrigger(store.db, trigger_id, actor))
-    await requireFilter(body.filter)
-    await requireSchema(body.output_schema)
+    await requireFilter(body.filter, actor)
+    await requireSchema(body.output_schema, actor)
     const row = await replaceTrigger(store.db, trigger_id, actor, (trx, before) =>
       resolveTrigger(intakeServices(services, trx), body, {
         ...{ trigger_id: before.trigger_id, scope: before.scope, actor, before },

@@ -45,7 +45,7 @@ describe('fallbacks', () => {
     const [switched] = ofType(await api.events(run_id), 'model.switched')
     assert.deepEqual(switched?.data, {
       ...{ from: 'first/scripted', to: 'second/scripted', reason: 'quota' },
-      message: 'The model provider says that the account has no credit left: Insufficient credits. Add more.',
+      message: `The model provider first says that the account has no credit left: Insufficient credits. Add more. Add credit at the provider, or use another account's key (the api_key of "first" of RUNYARD_MODEL_ENDPOINTS).`,
     })
     const follow = async (body: object) => {
       const answer = await api.call('POST', `/agent/runs/${run_id}/followups`, body)

@@ -8,6 +8,8 @@ export class KeyCheck {
   readonly #every_ms: number
   readonly #now: () => number
   #due: number
+  /** Once it is not allowed, it stays so, whoever asks next. */
+  #is_over = false
 
   constructor(isAllowed: () => Promise<boolean>, every_ms = RECHECK_MS, now = () => performance.now()) {
     this.#isAllowed = isAllowed
@@ -19,9 +21,10 @@ export class KeyCheck {
   /** To be asked between pages too: a long log that is read slowly takes its time. */
   async isStillAllowed(): Promise<boolean> {
     const now = this.#now()
-    if (now < this.#due) return true
+    if (now < this.#due || this.#is_over) return !this.#is_over
     this.#due = now + this.#every_ms
-    return this.#isAllowed()
+    this.#is_over = !(await this.#isAllowed())
+    return !this.#is_over
   }
 
   /** How long a stream may wait for something to send, in milliseconds. */

@@ -5,8 +5,10 @@ import { tame } from './mcp-limits.ts'
 import { givenResult } from './mcp-message.ts'
 
 const MAX_PAGES = 200
-/** Far more than are offered. */
+/** Far more than are offered; of definitions that cannot be used as many are named. */
 const MAX_LISTED = 2000
+/** Of all definitions together, as JSON. Far more than are offered, too. */
+const MAX_LISTED_CHARACTERS = 8 * 1024 ** 2
 /** For one that did not say that it has tools, and may have some. */
 const UNSAID_MS = 5000
 const MAX_WHY = 300
@@ -31,11 +33,22 @@ export const AnyResult = z.looseObject({})
 export async function listTools(client: Client, signal: AbortSignal): Promise<ListedTools> {
   const listed: ListedTools = { tools: [], left_out: [] }
   const seen = new Set<unknown>()
+  const names = new Set<string>()
+  let room = MAX_LISTED_CHARACTERS
   let cursor: unknown
-  for (let page = 1; page <= MAX_PAGES && listed.tools.length < MAX_LISTED; page += 1) {
+  for (let page = 1; page <= MAX_PAGES && isRoom(listed); page += 1) {
     const result = await readPage(client, { page, cursor, signal, listed })
     if (!result) break
-    for (const [at, given] of result.tools.entries()) readDefinition(given, at, listed)
+    // A page of 8 MiB can hold a million definitions.
+    for (const [at, given] of result.tools.slice(0, MAX_LISTED).entries()) {
+      room -= JSON.stringify(given)?.length ?? 0
+      if (room < 0 || !isRoom(listed)) break
+      readDefinition(given, at, listed, names)
+    }
+    if (room < 0 || result.tools.length > MAX_LISTED) {
+      listed.left_out.push('more tools: its list is too long')
+      break
+    }
     cursor = result.next
     // An end is said in many ways, and a mark that comes back would never come to one.
     if (cursor === undefined || cursor === null || cursor === '' || cursor === false || seen.has(cursor))
@@ -44,6 +57,9 @@ export async function listTools(client: Client, signal: AbortSignal): Promise<Li
   }
   return listed
 }
+
+const isRoom = ({ tools, left_out }: ListedTools): boolean =>
+  tools.length < MAX_LISTED && left_out.length < MAX_LISTED
 
 interface Page {
   page: number
@@ -82,16 +98,22 @@ async function readPage(
 /** The signal decides. */
 export const NEVER_MS = 2 ** 31 - 1
 
-function readDefinition(given: unknown, at: number, { tools, left_out }: ListedTools): void {
+function readDefinition(
+  given: unknown,
+  at: number,
+  { tools, left_out }: ListedTools,
+  names: Set<string>,
+): void {
   const { name, description, inputSchema, input_schema, parameters } = isRecord(given) ? given : {}
   if (typeof name !== 'string' || name.trim() === '') {
     left_out.push(`the tool at place ${at + 1}: it has no name`)
     return
   }
-  if (tools.some((tool) => tool.name === name)) {
+  if (names.has(name)) {
     left_out.push(`${tame(name, 64)}: the server lists it twice`)
     return
   }
+  names.add(name)
   tools.push({
     name,
     description: typeof description === 'string' ? description : '',

@@ -42,6 +42,7 @@ export class StdioTransport implements Transport {
   #unasked_bytes = 0
   /** The lines so far of what may be a message over several. */
   #spread: string[] | null = null
+  #spread_characters = 0
   readonly #asked = new Asked()
 
   constructor(options: StdioOptions) {
@@ -149,10 +150,16 @@ export class StdioTransport implements Transport {
   #readSpread(line: string): JSONRPCMessage[] | null {
     if (/^\W*[{[]\s*$/.test(line) && !this.#spread) {
       this.#spread = [line]
+      this.#spread_characters = line.length
       return null
     }
     if (!this.#spread) return []
     this.#spread.push(line)
+    this.#spread_characters += line.length
+    if (this.#spread_characters > MAX_MESSAGE_BYTES) {
+      this.#fail(TOO_LONG)
+      return null
+    }
     if (!/^[}\]]\s*$/.test(line)) return this.#spread.length < MAX_LINES ? null : []
     return this.#readMessage(this.#spread.join('\n'))
   }

@@ -14,6 +14,7 @@ const MAX_DESCRIPTION = 4096
 /** Of one server's tools together: each request to the model holds them. */
 const MAX_ALL = 256 * 1024
 const MAX_NAME = 64
+const TOO_MANY = `there are ${MAX_TOOLS} tools at most, of the agent and all its servers`
 
 export interface OfferedTools {
   tools: Tool[]
@@ -41,16 +42,16 @@ export function offerTools(
   const left_out: string[] = []
   let size = 0
   for (const { name, description, input_schema } of definitions) {
-    const schema = readInputSchema(input_schema)
-    const described = tame(description, MAX_DESCRIPTION)
+    // Asked first: the schema of one that is not offered need not be worked through.
+    const is_full = taken.size >= MAX_TOOLS - 1
+    const schema = is_full ? { refusal: TOO_MANY } : readInputSchema(input_schema)
+    const described = is_full ? '' : tame(description, MAX_DESCRIPTION)
     const refusal =
-      taken.size >= MAX_TOOLS - 1
-        ? `there are ${MAX_TOOLS} tools at most, of the agent and all its servers`
-        : 'refusal' in schema
-          ? schema.refusal
-          : size + schema.size + described.length > MAX_ALL
-            ? 'the descriptions of its tools are too long'
-            : null
+      'refusal' in schema
+        ? schema.refusal
+        : size + schema.size + described.length > MAX_ALL
+          ? 'the descriptions of its tools are too long'
+          : null
     if (refusal !== null || 'refusal' in schema) {
       left_out.push(`${tame(name, MAX_NAME)}: ${refusal}`)
       continue

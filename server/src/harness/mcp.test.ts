@@ -382,7 +382,7 @@ test('what a hostile server lists is cut to what a provider takes', async () => 
   assert(names.includes('many__t50'))
   assert.match(
     setup[2]?.output ?? '',
-    /^0 tools\nleft out: t0: there are 128 tools at most, of the agent and all its servers/,
+    /^0 tools\nleft out: more tools: its list is too long\nleft out: t0: there are 128 tools at most, of the agent and all its servers/,
   )
   const rest = names.filter((name) => name.startsWith('odd__'))
   assert.deepEqual(

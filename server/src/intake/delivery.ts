@@ -119,7 +119,7 @@ export async function deliver(
         { status: 429, headers: { 'retry-after': String(RETRY_S) } },
       )
     // One that waits needs what was sent for its next try.
-    if (sent.is_bare && !is_filtered && done.delivery.outcome !== 'waiting')
+    if (sent.is_bare && done.delivery.outcome !== 'waiting' && (failed || !is_filtered))
       await forgetPayload(trx, delivery_id)
     return done
   })

@@ -15,7 +15,7 @@ const KEPT = sql`interval '30 days'`
 const KEPT_FILTERED = sql`interval '1 day'`
 /** How long a delivery is tried again for. */
 const WAITS = sql`interval '24 hours'`
-/** Of one trigger: so many deliveries may wait, and so much of what they brought. */
+/** Of the triggers that one principal saved last: so many deliveries may wait, and so much of what they brought. */
 const MAX_WAITING = 500
 const MAX_WAITING_BYTES = 64 * 1024 ** 2
 /** In one look: of so many triggers so many deliveries each, the oldest first. */
@@ -117,12 +117,15 @@ export async function forgetPayload(trx: Db, delivery_id: string): Promise<void>
   )
 }
 
-/** Whether more waits for a trigger than may. */
+/** Whether more waits than may for the triggers of whoever saved this one last. */
 export async function isWaitingFull(trx: Db, trigger_id: string): Promise<boolean> {
   const { rows } = await sql<{ full: boolean }>`
     select count(*) > ${MAX_WAITING}::int
       or coalesce(sum(pg_column_size(headers) + pg_column_size(payload)), 0) > ${MAX_WAITING_BYTES}::int as full
-    from trigger_deliveries where trigger_id = ${trigger_id}::uuid and outcome = 'waiting'`.execute(trx)
+    from trigger_deliveries where outcome = 'waiting' and trigger_id in (
+      select trigger_id from triggers where editor_id = (select editor_id from triggers where trigger_id = ${trigger_id}::uuid))`.execute(
+    trx,
+  )
   return rows[0]?.full ?? false
 }
 

@@ -1,11 +1,12 @@
 import { type JSONRPCMessage, parseJSONRPCMessage } from '@modelcontextprotocol/client'
 import { isRecord } from '../contract/storable-text.ts'
-import { nestsDeeply } from './mcp-limits.ts'
+import { measureJson } from './mcp-limits.ts'
 
 /** One message; a picture fits. */
 export const MAX_MESSAGE_BYTES = 8 * 1024 ** 2
 const INTERNAL_ERROR = -32603
 const MAX_SHOWN = 200
+const MAX_ERROR = 10_000
 /** The oldest version: what we use of the protocol has not changed since. */
 const OLDEST = '2024-11-05'
 /** The newest that begins with a handshake: what a server names beyond it, it has answered in this one. */
@@ -53,14 +54,26 @@ export const givenResult = (result: unknown): Record<string, unknown> => {
  * answer that cannot be understood becomes an error, so whoever waits for it hears so at once.
  */
 export function readMessages(text: string, asked: Asked): JSONRPCMessage[] {
+  const { is_deep: deep, is_manifold } = measureJson(text)
+  // Parsing it would keep everybody else waiting.
+  if (is_manifold) return refuseManifold(text, asked)
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     return []
   }
-  const deep = nestsDeeply(text)
   return (Array.isArray(value) ? value : [value]).flatMap((each) => readMessage(each, { asked, deep, text }))
+}
+
+/** An id stands near the beginning or the end of a message; an answer whose id is not found there is to the last request. */
+function refuseManifold(text: string, asked: Asked): JSONRPCMessage[] {
+  const [, id = null] =
+    /"id"\s*:\s*"?([^",}\s]{1,64})/.exec(`${text.slice(0, 200)} ${text.slice(-200)}`) ?? []
+  const waiting = asked.find(id) ?? asked.find(null)
+  if (!waiting) return []
+  asked.answered(waiting.id)
+  return [refusal(waiting.id, 'The answer of the tool server has more values than are read here.')]
 }
 
 /** In place of an answer that did not come, or is none. */
@@ -113,9 +126,13 @@ const withoutNulls = (params: unknown): Record<string, unknown> | undefined =>
     : undefined
 
 function readError(id: Id, error: unknown): JSONRPCMessage {
-  if (!isRecord(error)) return refusal(id, typeof error === 'string' ? error : JSON.stringify(error))
+  if (!isRecord(error))
+    return refusal(id, typeof error === 'string' ? error : JSON.stringify(error).slice(0, MAX_ERROR))
   const { code, message } = error
-  const said = typeof message === 'string' && message !== '' ? message : JSON.stringify(message || error)
+  const said =
+    typeof message === 'string' && message !== ''
+      ? message
+      : JSON.stringify(message || error).slice(0, MAX_ERROR)
   const number = Number(code)
   return refusal(id, said, Number.isSafeInteger(number) && code !== null ? number : INTERNAL_ERROR)
 }

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { decodePercent } from '../contract/percent.ts'
 import { isRecord } from '../contract/storable-text.ts'
-import { nestsDeeply } from './mcp-limits.ts'
+import { measureJson } from './mcp-limits.ts'
 
 const MAX_SCHEMA = 32 * 1024
 const MAX_DEPTH = 32
@@ -28,7 +28,7 @@ export function readInputSchema(given: unknown): InputSchema | { refusal: string
   const source = unpack(given)
   const text = JSON.stringify(source)
   if (text.length > MAX_SCHEMA) return { refusal: 'the schema of its input is too long' }
-  if (nestsDeeply(text, MAX_DEPTH)) return { refusal: 'the schema of its input is nested too deeply' }
+  if (measureJson(text, MAX_DEPTH).is_deep) return { refusal: 'the schema of its input is nested too deeply' }
   for (const budget of BUDGETS) {
     const schema = flatten(new Writer(source, budget).write(source))
     if (schema.type !== 'object') break

@@ -5,6 +5,10 @@ import { Asked, MAX_MESSAGE_BYTES, readMessages } from './mcp-message.ts'
 
 /** What a server may send between two answers: a log, progress, or no end. */
 const MAX_UNASKED_BYTES = 64 * 1024 ** 2
+/** Of lines that have begun and not ended, of all servers of one sandbox together. */
+const MAX_BEGUN_BYTES = 24 * 1024 ** 2
+/** Pieces of a line that are kept apart: a server may write it byte by byte. */
+const MAX_PIECES = 512
 /** What may wait for a server that does not read. */
 const MAX_WAITING_BYTES = 16 * 1024 ** 2
 /** The end of what it printed, for whoever wants to know why it failed. */
@@ -19,6 +23,9 @@ export interface StdioOptions {
   /** Aborting kills the server. */
   signal: AbortSignal
 }
+
+/** Bytes of begun lines, by the sandbox whose servers write them. */
+const begun = new WeakMap<object, number>()
 
 /**
  * A tool server as a process in the sandbox, spoken to in lines of JSON (MCP 2025-11-25, "stdio"). What it writes is a
@@ -39,6 +46,8 @@ export class StdioTransport implements Transport {
   #tail = Buffer.alloc(0)
   #line: Uint8Array[] = []
   #line_bytes = 0
+  /** Of them, counted in `begun`. */
+  #held_bytes = 0
   #unasked_bytes = 0
   /** The lines so far of what may be a message over several. */
   #spread: string[] | null = null
@@ -103,12 +112,32 @@ export class StdioTransport implements Transport {
       return null
     })
     this.#over = true
+    this.#line = []
+    this.#hold(0)
     this.#input.destroy()
     this.#ended.resolve()
     this.onclose?.()
   }
 
   #take(data: Uint8Array): void {
+    this.#split(data)
+    if (this.#failure !== null) return
+    const all = this.#hold(this.#line_bytes)
+    if (this.#line_bytes > MAX_MESSAGE_BYTES) this.#fail(TOO_LONG)
+    else if (this.#unasked_bytes > MAX_UNASKED_BYTES) this.#fail('it sends without end')
+    else if (all > MAX_BEGUN_BYTES) this.#fail('the messages of all tool servers together are too long')
+  }
+
+  /** Counts this server's begun line among those of its sandbox; what they are together. */
+  #hold(bytes: number): number {
+    const { sandbox } = this.#options
+    const all = (begun.get(sandbox) ?? 0) + bytes - this.#held_bytes
+    begun.set(sandbox, all)
+    this.#held_bytes = bytes
+    return all
+  }
+
+  #split(data: Uint8Array): void {
     this.#unasked_bytes += data.length
     let start = 0
     for (let end = data.indexOf(NEWLINE); end !== -1; end = data.indexOf(NEWLINE, start)) {
@@ -120,8 +149,7 @@ export class StdioTransport implements Transport {
     }
     this.#line.push(data.subarray(start))
     this.#line_bytes += data.length - start
-    if (this.#line_bytes > MAX_MESSAGE_BYTES) this.#fail(TOO_LONG)
-    else if (this.#unasked_bytes > MAX_UNASKED_BYTES) this.#fail('it sends without end')
+    if (this.#line.length > MAX_PIECES) this.#line = [Buffer.concat(this.#line)]
   }
 
   #readLine(line: Buffer): void {
@@ -172,6 +200,7 @@ export class StdioTransport implements Transport {
     if (this.#failure !== null) return
     this.#failure = why
     this.#line = []
+    this.#hold(0)
     void this.#handle?.kill()
   }
 }

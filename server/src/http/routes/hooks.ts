@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { BUDGETS } from '../../budgets/budgets.ts'
 import { AppError } from '../../contract/error.ts'
@@ -75,9 +76,12 @@ export function serveHooks(app: FastifyInstance, services: Services): void {
           throw new AppError('authentication_required', 'The signature is not right, or too old.')
         }
         const payload = readPayload(posted)
+        // Reading 2 MiB, masking it and storing it are each a long piece of work: others have their turn between them.
+        await nextTurn()
         if (hook.verification === 'slack' && isRecord(payload) && payload.type === 'url_verification')
           return sendJson(reply, 200, { challenge: payload.challenge })
         const sent = describeSent(hook.verification, secret, posted, payload)
+        await nextTurn()
         const done =
           (await findDuplicate(store.db, hook.trigger_id, sent)) ??
           (await begin(hook, sent, posted.body.length))

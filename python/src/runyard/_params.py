@@ -714,6 +714,8 @@ class CreateSignInLinkParams(RequestOptions, total=False):
 
     path: str | None
     """What the page shows then, such as `/sessions/…`; default: the runs."""
+    principal_id: str | None
+    """The person who is signed in, within 24 hours; for admins. Default: the caller, within 60 seconds."""
 
 
 class GrantsParams(RequestOptions, total=False):

@@ -8,7 +8,7 @@ export const RULES: Record<string, readonly string[]> = {
   'server/src/log': ['server/src/contract'],
   'server/src/sealing': [],
   'server/src/watchdog': [],
-  'server/src/schema': ['server/src/contract/error.ts'],
+  'server/src/schema': ['server/src/budgets', 'server/src/contract/error.ts'],
   'server/src/intake': [
     'server/src/budgets',
     'server/src/store',

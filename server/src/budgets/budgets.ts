@@ -100,4 +100,16 @@ export const BUDGETS = {
     ...{ name: 'Transfers of large files', unit: 'at once', of: 'sandbox' },
     ...{ most: 32, in_all: 256, beyond: REFUSED },
   },
+  checks_running: {
+    ...{ name: 'Schemas and filters being checked', unit: 'at once', of: 'principal' },
+    ...{ most: 2, in_all: 4, beyond: 'waits' },
+  },
+  checks_waiting: {
+    ...{ name: 'Schemas and filters waiting for their check', unit: 'at once', of: 'principal' },
+    ...{ most: 32, in_all: 256, beyond: REFUSED },
+  },
+  checks_bytes: {
+    ...{ name: 'Schemas, filters and what they are asked about', unit: 'bytes at once', of: 'principal' },
+    ...{ most: 16 * MiB, in_all: 64 * MiB, beyond: REFUSED },
+  },
 } as const satisfies Record<string, Budget>

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Worker } from 'node:worker_threads'
+import { BUDGETS } from '../budgets/budgets.ts'
 import { AppError } from '../contract/error.ts'
 import { passesFilter } from './check-filter.ts'
 import { checkSchema, checkValue } from './check-schema.ts'
-import { COMPUTATION_BUDGETS } from './computations.ts'
 
 test('schemas of draft 2020-12 and draft 07 are taken, others are refused with their reason', async () => {
   assert.equal(await checkSchema({ type: 'object', $defs: { a: { $ref: '#/$defs/a' } } }, 'owner'), null)
@@ -77,14 +77,14 @@ test('of many checks asked at once only a few have a thread', async () => {
   process.on('worker', note)
   try {
     await Promise.all(Array.from({ length: 5 }, () => checkSchema({ type: 'string' }, 'owner')))
-    assert(most <= COMPUTATION_BUDGETS.running.most, `${most} threads`)
+    assert(most <= BUDGETS.checks_running.most, `${most} threads`)
   } finally {
     process.off('worker', note)
   }
 })
 
 test('filters and schemas share one budget of bytes, whichever trigger asks', async () => {
-  const text = 'x'.repeat(COMPUTATION_BUDGETS.bytes.most - 1_000)
+  const text = 'x'.repeat(BUDGETS.checks_bytes.most - 1_000)
   const first = passesFilter('payload != ""', { payload: text, headers: {} }, 'owner')
   const refusal = (error: unknown) => error instanceof AppError && error.status === 429
   await assert.rejects(checkSchema({ enum: ['y'.repeat(2_000)] }, 'owner'), refusal)

@@ -12,7 +12,7 @@ export interface SchemaQuestion {
 
 const THREAD = new URL('./schema-thread.ts', import.meta.url)
 
-/** Compiling a schema takes about a thousand times its size, and every check of a result compiles it again. */
+/** Compiling a schema takes many times its size, and every check of a result compiles it again. */
 export const SCHEMA_LIMITS = { bytes: 128 * 1024, depth: 50, objects: 2_000 }
 
 /**

@@ -1,32 +1,18 @@
+import { BUDGETS } from '../budgets/budgets.ts'
 import { AppError } from '../contract/error.ts'
 
-const MiB = 1024 ** 2
-const REFUSED = '429, Retry-After'
 const RETRY_AFTER_S = '2'
-
-/**
- * What the service computes for strangers at one process: whether an `output_schema` is one, whether a value satisfies it,
- * and filters. Each computation takes a thread (128 MB at most) or a process, and a second of a processor.
- */
-export const COMPUTATION_BUDGETS = {
-  running: {
-    ...{ name: 'Schemas and filters being checked', unit: 'at once', of: 'principal' },
-    ...{ most: 2, in_all: 4, beyond: 'waits' },
-  },
-  jobs: {
-    ...{ name: 'Schemas and filters waiting for their check', unit: 'at once', of: 'principal' },
-    ...{ most: 32, in_all: 256, beyond: REFUSED },
-  },
-  bytes: {
-    ...{ name: 'Schemas, filters and what they are asked about', unit: 'bytes at once', of: 'principal' },
-    ...{ most: 16 * MiB, in_all: 64 * MiB, beyond: REFUSED },
-  },
-} as const
 
 interface Limits {
   running: { most: number; in_all: number }
   jobs: { most: number; in_all: number }
   bytes: { most: number; in_all: number }
+}
+
+const BUDGETS_OF_CHECKS: Limits = {
+  running: BUDGETS.checks_running,
+  jobs: BUDGETS.checks_waiting,
+  bytes: BUDGETS.checks_bytes,
 }
 
 interface Owned {
@@ -45,7 +31,8 @@ export interface Computation {
 }
 
 /**
- * The one queue of what is computed for strangers. Owners with something to do take turns, so one owner's many or slow
+ * The one queue of what is computed for strangers at this process: whether an `output_schema` is one, whether a value satisfies
+ * it, and filters. Each computation takes a thread (128 MB at most) or a process, and a second of a processor. Owners with something to do take turns, so one owner's many or slow
  * computations delay another's by one turn. It keeps nothing once a computation is over.
  */
 export class Computations {
@@ -56,7 +43,7 @@ export class Computations {
   #waiting = 0
   #bytes = 0
 
-  constructor(limits: Limits = COMPUTATION_BUDGETS) {
+  constructor(limits: Limits = BUDGETS_OF_CHECKS) {
     this.#limits = limits
   }
 

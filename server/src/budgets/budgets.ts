@@ -100,6 +100,14 @@ export const BUDGETS = {
     ...{ name: 'Transfers of large files', unit: 'at once', of: 'sandbox' },
     ...{ most: 32, in_all: 256, beyond: REFUSED },
   },
+  waiting_deliveries: {
+    ...{ name: 'Deliveries that wait for room', unit: 'rows', of: 'principal who saved the trigger last' },
+    ...{ most: 500, beyond: REFUSED },
+  },
+  waiting_bodies: {
+    ...{ name: 'Their bodies', unit: 'bytes at once', of: 'principal who saved the trigger last' },
+    ...{ most: 64 * MiB, beyond: REFUSED },
+  },
   checks_running: {
     ...{ name: 'Schemas and filters being checked', unit: 'at once', of: 'principal' },
     ...{ most: 2, in_all: 4, beyond: 'waits' },

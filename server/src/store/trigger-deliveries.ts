@@ -3,6 +3,7 @@
  * trigger: however often it comes and to whichever processes, it does its work once.
  */
 import { sql } from 'kysely'
+import { BUDGETS } from '../budgets/budgets.ts'
 import { isUuid } from '../contract/run-id.ts'
 import type { ListTriggerDeliveriesQuery, TriggerOutcome } from '../contract/trigger.ts'
 import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
@@ -15,9 +16,6 @@ const KEPT = sql`interval '30 days'`
 const KEPT_FILTERED = sql`interval '1 day'`
 /** How long a delivery is tried again for. */
 const WAITS = sql`interval '24 hours'`
-/** Of the triggers that one principal saved last: so many deliveries may wait, and so much of what they brought. */
-const MAX_WAITING = 500
-const MAX_WAITING_BYTES = 64 * 1024 ** 2
 /** In one look: of so many triggers so many deliveries each, the oldest first. */
 const TRIGGERS_AT_ONCE = 20
 const WAITING_AT_ONCE = 10
@@ -120,8 +118,8 @@ export async function forgetPayload(trx: Db, delivery_id: string): Promise<void>
 /** Whether more waits than may for the triggers of whoever saved this one last. */
 export async function isWaitingFull(trx: Db, trigger_id: string): Promise<boolean> {
   const { rows } = await sql<{ full: boolean }>`
-    select count(*) > ${MAX_WAITING}::int
-      or coalesce(sum(pg_column_size(headers) + pg_column_size(payload)), 0) > ${MAX_WAITING_BYTES}::int as full
+    select count(*) > ${BUDGETS.waiting_deliveries.most}::int
+      or coalesce(sum(pg_column_size(headers) + pg_column_size(payload)), 0) > ${BUDGETS.waiting_bodies.most}::int as full
     from trigger_deliveries where outcome = 'waiting' and trigger_id in (
       select trigger_id from triggers where editor_id = (select editor_id from triggers where trigger_id = ${trigger_id}::uuid))`.execute(
     trx,

@@ -7,7 +7,7 @@ import type { ForkedFrom } from '../contract/fork.ts'
 import type { Permissions } from '../contract/permission.ts'
 import type { ResolvedRun, RunCreatorInfo, RunSchedule, RunSourceType, RunTrigger } from '../contract/run.ts'
 import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
-import { type RunState, type RunStatusMessage, WORKING_STATES } from '../contract/state.ts'
+import { isTerminal, type RunState, type RunStatusMessage, WORKING_STATES } from '../contract/state.ts'
 import type { StoredAttachment } from './attachments.ts'
 import { type Db, transact } from './db.ts'
 import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
@@ -306,22 +306,56 @@ export async function readRuns(db: Db, run_ids: readonly string[]): Promise<RunR
 }
 
 /**
+ * Makes a change of a run, or says why it cannot be. A run whose state allows it after all has changed between the two
+ * questions (a worker claimed it, a follow-up began it again), so the change is tried again.
+ */
+export async function changeOrRefuse(
+  db: Db,
+  to: {
+    run_id: string
+    actor: Actor
+    /** False: the run is not in a state that allows it, or there is none. */
+    change: () => Promise<boolean>
+    /** `null`: the state allows it. */
+    refusalOf: (state: RunState) => AppError | null
+  },
+): Promise<void> {
+  for (let tries = 0; tries < 5; tries += 1) {
+    if (await to.change()) return
+    const run = await findRun(db, to.run_id, to.actor)
+    if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
+    const refusal = to.refusalOf(run.state)
+    if (refusal) throw refusal
+  }
+  throw new AppError('conflict', 'The run changed at each of five tries. Try again.')
+}
+
+export const refusalOfEnded = (state: RunState): AppError | null =>
+  isTerminal(state) ? new AppError('invalid_request', `The run has already ended: it is ${state}.`) : null
+
+/**
  * Asks the worker to stop the current turn: what the log holds now. It waits on the row until a worker has done so, be it
  * another one, and messages that come after it are delivered after that.
  */
 export async function interruptRun(db: Db, run_id: string, actor: Actor): Promise<void> {
-  const changed = await sql`
-    update runs r set interrupt_sequence = coalesce(r.interrupt_sequence, r.last_sequence)
-    where r.run_id = ${run_id} and ${visibleTo(actor)} and r.state in (${among(WORKING_STATES)}) returning 1`.execute(
-    db,
-  )
-  if (changed.rows.length > 0) return
-  const run = await findRun(db, run_id, actor)
-  if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
-  if (run.state === 'QUEUED')
-    throw new AppError('conflict', 'The run is queued: there is no turn to interrupt yet.')
-  if (run.state === 'BLOCKED') {
-    throw new AppError('conflict', 'The run is blocked: there is no turn to interrupt.', { retryable: false })
+  const interrupted = async (): Promise<boolean> => {
+    const changed = await sql`
+      update runs r set interrupt_sequence = coalesce(r.interrupt_sequence, r.last_sequence)
+      where r.run_id = ${run_id} and ${visibleTo(actor)} and r.state in (${among(WORKING_STATES)}) returning 1`.execute(
+      db,
+    )
+    return changed.rows.length > 0
   }
-  throw new AppError('invalid_request', `The run has already ended: it is ${run.state}.`)
+  await changeOrRefuse(db, { run_id, actor, change: interrupted, refusalOf: refusalOfIdle })
+}
+
+function refusalOfIdle(state: RunState): AppError | null {
+  if (state === 'QUEUED')
+    return new AppError('conflict', 'The run is queued: there is no turn to interrupt yet.')
+  if (state === 'BLOCKED') {
+    return new AppError('conflict', 'The run is blocked: there is no turn to interrupt.', {
+      retryable: false,
+    })
+  }
+  return refusalOfEnded(state)
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
-import { onEitherDatabase } from '../../test/support/databases.ts'
+import { onEitherDatabase, onPostgres, waitForLock } from '../../test/support/databases.ts'
 import { cancel, holdRun, readStored, readWholeLog } from '../../test/support/stored.ts'
-import type { Db } from './db.ts'
+import { type Db, transact } from './db.ts'
 import type { Lease } from './leases.ts'
 import { readRuns } from './runs.ts'
 import { finishRun, requeueLost, startRun } from './transitions.ts'
@@ -60,5 +60,41 @@ onEitherDatabase('transitions', (open) => {
     assert.equal((await readStored(db, bad.run_id)).worker_id, bad.worker_id)
     await sql`update runs set last_sequence = 10 where run_id = ${bad.run_id}`.execute(db)
     assert.deepEqual(await takenBack(), { changed: [bad.run_id], failed: [] })
+  })
+})
+
+onPostgres('a run that changes while it is cancelled', (open) => {
+  let db: Db
+  before(async () => {
+    db = (await open()).db
+  })
+
+  /** Cancels once `changing` has changed the run and not committed, so that the cancel sees the row as it was. */
+  async function cancelDuring(
+    lease: Lease & { principal_id: string },
+    changing: (trx: Db) => Promise<unknown>,
+  ) {
+    let cancelling: Promise<unknown> = Promise.resolve()
+    await transact(db, async (trx) => {
+      await changing(trx)
+      cancelling = cancel(db, lease.run_id, lease.principal_id)
+      cancelling.catch(() => {})
+      await waitForLock(db)
+    })
+    await cancelling
+  }
+
+  test('is cancelled in its new state', async () => {
+    const held = await holdRun(db)
+    await cancelDuring(held, (trx) => startRun(trx, held, { harness: 'runbook' }))
+    const [state] = (await readWholeLog(db, held.run_id)).slice(-1)
+    assert.partialDeepStrictEqual(state?.data, { state: 'CANCELLED', previous_state: 'INPROGRESS' })
+  })
+
+  test('is refused with the end it came to', async () => {
+    const held = await holdRun(db)
+    await startRun(db, held, { harness: 'runbook' })
+    const ending = cancelDuring(held, (trx) => finishRun(trx, held, { state: 'SUCCEEDED' }))
+    await assert.rejects(ending, { detail: 'The run has already ended: it is SUCCEEDED.' })
   })
 })

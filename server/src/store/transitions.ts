@@ -4,7 +4,6 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
-import { AppError } from '../contract/error.ts'
 import type { ResolvedRun } from '../contract/run.ts'
 import {
   CANCELLABLE_STATES,
@@ -17,7 +16,7 @@ import {
 } from '../contract/state.ts'
 import { type Db, isUnavailable } from './db.ts'
 import { held, type Lease } from './leases.ts'
-import { findRun, visibleTo } from './runs.ts'
+import { changeOrRefuse, refusalOfEnded, visibleTo } from './runs.ts'
 import { among, now } from './sql-fragments.ts'
 import { json } from './storable.ts'
 import { outboxOfChanged } from './webhook-outbox.ts'
@@ -76,7 +75,8 @@ async function change(db: Db, to: Change): Promise<Changed[]> {
         updated_at = next_update(c.updated_at),
         last_sequence = c.last_sequence + ${sql.lit(to.first ? 2 : 1)}
         ${to.set ?? sql``}
-      from before where c.run_id = id and c.state = previous_state
+      -- Locked by now, so the state is not asked again: of a row that changed meanwhile, c would tell the old one.
+      from before where c.run_id = id
       returning c.run_id, c.pool, c.attempt, c.execution, c.state, c.status_message, c.last_sequence, previous_state,
         c.scope, c.principal_id, c.creator_id),
     logged as (
@@ -237,16 +237,16 @@ export async function requeueLost(
  * hears of it and stops its processes. An ended run is refused, an unknown one not found.
  */
 export async function cancelRun(db: Db, run_id: string, actor: Actor): Promise<void> {
-  const changed = await change(db, {
-    which: sql`where r.run_id = ${run_id} and ${visibleTo(actor)}`,
-    from: CANCELLABLE_STATES,
-    to: sql`'CANCELLED'`,
-    status_message: asJson({ message: 'Cancelled on request.' } satisfies RunStatusMessage),
-  })
-  if (changed.length > 0) return
-  const run = await findRun(db, run_id, actor)
-  if (!run) throw new AppError('resource_not_found', 'There is no run with this id.')
-  throw new AppError('invalid_request', `The run has already ended: it is ${run.state}.`)
+  const cancelled = async (): Promise<boolean> => {
+    const changed = await change(db, {
+      which: sql`where r.run_id = ${run_id} and ${visibleTo(actor)}`,
+      from: CANCELLABLE_STATES,
+      to: sql`'CANCELLED'`,
+      status_message: asJson({ message: 'Cancelled on request.' } satisfies RunStatusMessage),
+    })
+    return changed.length > 0
+  }
+  await changeOrRefuse(db, { run_id, actor, change: cancelled, refusalOf: refusalOfEnded })
 }
 
 /** Cancels what a schedule has begun and not finished, in favour of its next run. The ids of the runs. */

@@ -1,30 +1,18 @@
 /** What is written for webhooks together with the changes of runs, and what is taken of it. */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
-import { createDatabase } from '../../test/support/databases.ts'
-import { findPostgres } from '../../test/support/postgres-server.ts'
+import { onPostgres, waitForLock } from '../../test/support/databases.ts'
 import { actorOf, addPrincipal, addRun, cancel } from '../../test/support/stored.ts'
 import { WEBHOOK_EVENTS } from '../contract/webhook.ts'
-import { openPostgres, type Store, transact } from './db.ts'
-import { migrate } from './migrate.ts'
+import { type Store, transact } from './db.ts'
 import { deleteWebhook, insertWebhook } from './webhooks.ts'
 
-const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
-
-describe('a webhook that is deleted or changed while runs change', { skip }, () => {
+onPostgres('a webhook that is deleted or changed while runs change', (open) => {
   let store: Store
-  let drop: () => Promise<void>
   before(async () => {
-    const database = await createDatabase()
-    store = openPostgres({ url: database.url })
-    drop = database.drop
-    await migrate(store.db)
-  })
-  after(async () => {
-    await store.close()
-    await drop()
+    store = await open()
   })
 
   const addWebhook = async (creator_id: string): Promise<string> => {
@@ -35,13 +23,6 @@ describe('a webhook that is deleted or changed while runs change', { skip }, () 
     })
     return webhook_id
   }
-  const waitsForLock = async (): Promise<void> => {
-    for (;;) {
-      const { rows } = await sql`select 1 from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`.execute(store.db)
-      if (rows.length > 0) return
-    }
-  }
   /** Deletes one, and does not commit before `change` waits for it. */
   async function whileDeleting(principal_id: string, change: () => Promise<unknown>): Promise<void> {
     const webhook_id = await addWebhook(principal_id)
@@ -50,7 +31,7 @@ describe('a webhook that is deleted or changed while runs change', { skip }, () 
       await deleteWebhook(trx, webhook_id, actorOf(principal_id))
       changing = change()
       changing.catch(() => {})
-      await waitsForLock()
+      await waitForLock(store.db)
     })
     await changing
   }
@@ -74,7 +55,7 @@ describe('a webhook that is deleted or changed while runs change', { skip }, () 
     await transact(store.db, async (trx) => {
       await sql`select 1 from runs where run_id = ${run_id}::uuid for update`.execute(trx)
       cancelling = cancel(store.db, run_id, principal_id)
-      await waitsForLock()
+      await waitForLock(store.db)
       await sql`update webhooks set failing_since = clock_timestamp()`.execute(store.db)
     })
     await cancelling

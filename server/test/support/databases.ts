@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe } from 'node:test'
+import { sql } from 'kysely'
 import pg from 'pg'
-import { openPglite, openPostgres, type Store } from '../../src/store/db.ts'
+import { type Db, openPglite, openPostgres, type Store } from '../../src/store/db.ts'
 import { openEmbedded as open } from '../../src/store/embedded.ts'
 import { putEmptyDatabase } from '../../src/store/empty-database.ts'
 import { forgetInstallation, foundInstallation } from '../../src/store/installation.ts'
@@ -196,7 +197,8 @@ function onPglite(name: string, body: (open: () => Promise<Store>) => void): voi
   })
 }
 
-function onPostgres(name: string, body: (open: () => Promise<Store>) => void): void {
+/** For what two connections do to each other, which PGlite has not. */
+export function onPostgres(name: string, body: (open: () => Promise<Store>) => void): void {
   const missing = hasPostgres() ? false : 'PostgreSQL is not installed'
   describe(`${name} on PostgreSQL`, { skip: missing }, () => {
     const closers: Array<() => Promise<void>> = []
@@ -214,6 +216,15 @@ function onPostgres(name: string, body: (open: () => Promise<Store>) => void): v
       await stopTestServer()
     })
   })
+}
+
+/** Ends when a connection to the database waits for a row that another one has. */
+export async function waitForLock(db: Db): Promise<void> {
+  for (;;) {
+    const { rows } = await sql`select 1 from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+    if (rows.length > 0) return
+  }
 }
 
 async function closeAll(closers: Array<() => Promise<void>>): Promise<void> {

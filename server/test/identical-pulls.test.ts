@@ -84,6 +84,20 @@ for (const kind of ['github', 'gitlab'] as const)
       assert.notDeepEqual(anew.urls, first.urls)
     })
 
+    test('are one for two runs that push the same at the same moment', async () => {
+      const before = host.pulls.length
+      const same = { prompt: shell('echo both > both') }
+      const [one, other] = await Promise.all([play(same), play(same)])
+      assert.equal(host.pulls.length, before + 1)
+      assert.deepEqual(one.urls, other.urls)
+      assert.deepEqual(
+        [one, other]
+          .flatMap(({ events }) => ofType(events, 'changes.pushed').map(({ data }) => data.is_linked))
+          .sort(),
+        [true, undefined],
+      )
+    })
+
     test('are opened for no change that leaves the files as they were', async () => {
       const before = host.pulls.length
       const { run_id, urls } = await play({

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
+import { sql } from 'kysely'
 import { onEitherDatabase } from '../../test/support/databases.ts'
 import { holdRun, readWholeLog } from '../../test/support/stored.ts'
 import type { Db } from './db.ts'
+import { endPullTurn, takePullTurn } from './pull-turns.ts'
 import { readPushes, recordPush } from './pushes.ts'
+import { finishRun, startRun } from './transitions.ts'
 
 onEitherDatabase('pushes', (open) => {
   let db: Db
@@ -39,5 +42,22 @@ onEitherDatabase('pushes', (open) => {
       [said, { ...said, url: pull_request.url, pull_request }],
     )
     assert.deepEqual([...(await readPushes(db, held.run_id)).values()], [told[1]?.data])
+  })
+  test('of the same files take turns, which end with their runs', async () => {
+    const [first, second] = [await holdRun(db), await holdRun(db)]
+    const files = { repository: 'git.example/acme/site', tree: 'b'.repeat(40) }
+    assert.equal(await takePullTurn(db, first, files), true)
+    assert.equal(await takePullTurn(db, first, files), true, 'Said again, since the answer was not heard.')
+    assert.equal(await takePullTurn(db, second, files), false)
+    assert.equal(await takePullTurn(db, second, { ...files, tree: 'c'.repeat(40) }), true)
+    await endPullTurn(db, second, files)
+    assert.equal(await takePullTurn(db, second, files), false, 'Nobody ends the turn of another run.')
+    await startRun(db, first, { harness: 'runbook' })
+    await finishRun(db, first, { state: 'SUCCEEDED' })
+    assert.equal(await takePullTurn(db, second, files), true)
+    assert.equal(await takePullTurn(db, { ...second, attempt: second.attempt + 1 }, files), false)
+    await endPullTurn(db, second, files)
+    const { rows } = await sql`select tree from pull_turns`.execute(db)
+    assert.deepEqual(rows, [{ tree: 'c'.repeat(40) }])
   })
 })

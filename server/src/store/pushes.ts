@@ -7,8 +7,8 @@ import { keepUrl } from './run-urls.ts'
 import { visibleTo } from './runs.ts'
 import { json } from './storable.ts'
 
-/** Of which the workspace is compared with all. */
-const MOST_PULLS = 50
+/** Of which the host is asked whether they are open. */
+const MOST_PULLS = 20
 /** It was pushed by the run itself, which did not find it at another one. */
 const isOwn = sql`p.branch = 'runyard/' || r.run_id::text`
 
@@ -17,6 +17,12 @@ export type Push = EventData<'changes.pushed'>
 
 /** `tree`: what the commit holds; absent where that is not known. */
 export type NewPush = Push & { artifact_uid: string; tree?: string | null }
+
+/** What a commit holds, in a repository. */
+export interface Files {
+  repository: string
+  tree: string
+}
 
 /** Stores what was pushed, and its event, in one fenced statement, once however often it is said; false when the lease is lost. */
 export async function recordPush(
@@ -68,16 +74,19 @@ export async function readPushes(db: Db, run_id: string): Promise<Map<string, Pu
 export interface PushedPull {
   branch: string
   commit: string
-  tree: string
   pull_request: { number: number; url: string }
 }
 
-/** Pull requests that other runs opened in a repository, the newest first, of those that who executes this run may see. */
-export async function findPushedPulls(db: Db, run_id: string, repository: string): Promise<PushedPull[]> {
+/** Pull requests that other runs opened in a repository for these files, the newest first, of those that who executes this run may see. */
+export async function findPushedPulls(
+  db: Db,
+  run_id: string,
+  { repository, tree }: Files,
+): Promise<PushedPull[]> {
   const { rows } = await sql<PushedPull>`
-    select p.branch, p.commit, p.tree, jsonb_build_object('number', p.pull_request, 'url', p.url) as pull_request
+    select p.branch, p.commit, jsonb_build_object('number', p.pull_request, 'url', p.url) as pull_request
     from pushes p join runs r on r.run_id = p.run_id join runs own on own.run_id = ${run_id}::uuid
-    where p.repository = ${repository} and p.pull_request is not null and p.tree is not null
+    where p.repository = ${repository} and p.tree = ${tree} and p.pull_request is not null
       and r.run_id <> own.run_id and ${isOwn} and ${visibleTo({ principal_id: sql`own.principal_id` })}
     order by p.artifact_uid desc limit ${MOST_PULLS}`.execute(db)
   return rows

@@ -40,7 +40,9 @@ import {
   type PreparedWorkspace,
   usePreparedWorkspace,
 } from '../store/prepared-workspaces.ts'
+import { endPullTurn, takePullTurn } from '../store/pull-turns.ts'
 import {
+  type Files,
   findPushedPulls,
   type NewPush,
   type Push,
@@ -323,8 +325,16 @@ export class FencedStore {
     return this.#write(() => readPushes(this.#db, this.lease.run_id))
   }
 
-  findPushedPulls(repository: string): Promise<PushedPull[]> {
-    return this.#write(() => findPushedPulls(this.#db, this.lease.run_id, repository))
+  findPushedPulls(files: Files): Promise<PushedPull[]> {
+    return this.#write(() => findPushedPulls(this.#db, this.lease.run_id, files))
+  }
+
+  takePullTurn(files: Files): Promise<boolean> {
+    return this.#write(() => takePullTurn(this.#db, this.lease, files))
+  }
+
+  endPullTurn(files: Files): Promise<void> {
+    return this.#write(() => endPullTurn(this.#db, this.lease, files))
   }
 
   async recordPush(push: NewPush): Promise<void> {

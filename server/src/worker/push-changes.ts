@@ -6,11 +6,11 @@ import { shortBranch } from '../contract/git-ref.ts'
 import type { BranchAnswer, BranchRequest, Egress } from '../gateway/gateway.ts'
 import type { PushOutcome, PushRequest } from '../harness/tool-services.ts'
 import { type Collected, collectExec } from '../sandbox/sandbox.ts'
-import type { Push, PushedPull } from '../store/pushes.ts'
+import type { Push } from '../store/pushes.ts'
 import type { WorkerContext } from './context.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { branchOf, pushableOf, readRepositoryAddress } from './git-plan.ts'
-import { findIdenticalPull, type Publish } from './identical-pull.ts'
+import { findIdenticalPull, inTurn, type Publish } from './identical-pull.ts'
 import type { Workspace } from './prepare.ts'
 
 const PUSH_MS = 600_000
@@ -76,8 +76,7 @@ async function pushRepository(
   const refused = (await refusals()).length
   // An agent may write down there what is hidden everywhere else.
   const [title, body] = [mask(request.title), mask(request.body ?? '')]
-  const pulls = request.pull_request && !own ? await store.findPushedPulls(name) : []
-  const push = (known: readonly PushedPull[]) =>
+  const git = (more: Record<string, string>) =>
     collectExec(
       sandbox.exec({
         command: PUSH,
@@ -88,8 +87,9 @@ async function pushRepository(
           LAST: own?.commit ?? '',
           // An empty commit is a change of a branch, and none that a pull request could show.
           ONLY_CHANGES: request.pull_request ? '1' : '',
-          TREES: known.map(({ tree }) => tree).join(' '),
+          ONLY_COMMIT: '',
           GIT_TERMINAL_PROMPT: '0',
+          ...more,
         },
         stdin: `${title}\n`,
         timeout_ms: PUSH_MS,
@@ -105,40 +105,41 @@ async function pushRepository(
     await store.recordPush({ ...result, tree, artifact_uid: uuidv7() })
     context.watch.touchRun(store.lease.run_id)
   }
-
-  const first = await push(pulls)
-  const tree_of_others = first.exit.code === SAME ? readIds(first)[1] : undefined
-  if (tree_of_others !== undefined) {
-    const same = pulls.filter(({ tree }) => tree === tree_of_others)
-    const linked = await findIdenticalPull(same, publish, {
-      repository: name,
-      directory,
-      wanted: pull_request,
-    })
-    if (linked) {
-      await record(linked, tree_of_others)
-      return request.only_new && isKnown(linked) ? null : linked
+  const push = async (): Promise<Push | Failure | null> => {
+    const printed = await untilAnswered(() => git({}), signal)
+    if (printed.exit.code === NOTHING) return null
+    const [commit, tree = ''] = readIds(printed)
+    if (printed.exit.code !== 0 || !commit) {
+      const told = (await refusals()).slice(refused)
+      const { said, why, retryable } = explain(printed, told, mask)
+      context.log.warn({ ...store.lease, repository: name, said }, 'A branch could not be pushed.')
+      return { failure: `Pushing ${branch} to ${name} failed. ${why}`.trim(), retryable }
     }
+    const is_new = commit !== own?.commit || (request.pull_request && !own.pull_request)
+    if (request.only_new && !is_new) return null
+    const { answer, result } = await publishPushed(publish, {
+      ...{ branch, commit, own },
+      ...(request.pull_request && is_new ? { wanted: pull_request } : {}),
+      place: { directory, repository: name },
+    })
+    if (!result) return answer
+    await record(result, tree)
+    return 'failure' in answer ? answer : result
   }
-  const printed = await pushAgain(first, () => push([]), signal)
-  if (printed.exit.code === NOTHING) return null
-  const [commit, tree = ''] = readIds(printed)
-  if (printed.exit.code !== 0 || !commit) {
-    const told = (await refusals()).slice(refused)
-    const { said, why, retryable } = explain(printed, told, mask)
-    context.log.warn({ ...store.lease, repository: name, said }, 'A branch could not be pushed.')
-    return { failure: `Pushing ${branch} to ${name} failed. ${why}`.trim(), retryable }
-  }
-  const is_new = commit !== own?.commit || (request.pull_request && !own.pull_request)
-  if (request.only_new && !is_new) return null
-  const { answer, result } = await publishPushed(publish, {
-    ...{ branch, commit, own },
-    ...(request.pull_request && is_new ? { wanted: pull_request } : {}),
-    place: { directory, repository: name },
+
+  const tree = request.pull_request && !own ? readIds(await git({ ONLY_COMMIT: '1' }))[1] : undefined
+  if (tree === undefined) return push()
+  return inTurn(store, { repository: name, tree }, signal, async () => {
+    const place = { repository: name, directory, wanted: pull_request }
+    const linked = await findIdenticalPull(
+      await store.findPushedPulls({ repository: name, tree }),
+      publish,
+      place,
+    )
+    if (!linked) return push()
+    await record(linked, tree)
+    return request.only_new && isKnown(linked) ? null : linked
   })
-  if (!result) return answer
-  await record(result, tree)
-  return 'failure' in answer ? answer : result
 }
 
 /**
@@ -169,13 +170,9 @@ async function publishPushed(
   return { answer, result: { ...result, ...(pull_request ? { pull_request } : {}) } }
 }
 
-/** Again where there was no identical pull request after all, and a few times where the host was away. */
-async function pushAgain(
-  first: Collected,
-  push: () => Promise<Collected>,
-  signal: AbortSignal,
-): Promise<Collected> {
-  let printed = first.exit.code === SAME ? await push() : first
+/** Again, a few times, where the host was away. */
+async function untilAnswered(push: () => Promise<Collected>, signal: AbortSignal): Promise<Collected> {
+  let printed = await push()
   for (const wait_ms of WAITS_MS) {
     if (!isPassing(printed) || signal.aborted) break
     await wait(wait_ms, undefined, { signal }).catch(() => {})
@@ -225,8 +222,6 @@ const FREE_LOCK = `free_lock() {
 
 /** The exit code that says that nothing was changed. */
 const NOTHING = 3
-/** The one that says that a pull request of another run has the same files; nothing was pushed. */
-const SAME = 4
 /**
  * Hooks of the repository are its own tests' business; that of Git LFS, which sends large files, has its place here. A branch that somebody else has pushed to is not overwritten. What this
  * run pushed itself is, where it has been rewritten since: a workspace that does not hold it has rewritten nothing. Values come
@@ -248,7 +243,7 @@ tree=$(git "$@" rev-parse --verify --quiet 'HEAD^{tree}') || exit 96
 if [ -n "$ONLY_CHANGES" ] && [ -z "$known" ] && [ -n "$BASE" ]; then
   [ "$tree" != "$(git "$@" rev-parse --verify --quiet "$BASE^{tree}")" ] || exit ${NOTHING}
 fi
-case " $TREES " in *" $tree "*) printf '%s\\n' "$head" "$tree"; exit ${SAME} ;; esac
+[ -z "$ONLY_COMMIT" ] || { printf '%s\\n' "$head" "$tree"; exit; }
 flags='--quiet --no-verify --no-follow-tags --recurse-submodules=no'
 if [ "$head" != "$LAST" ]; then
   if git lfs version >/dev/null 2>&1 && git "$@" grep --quiet -e filter=lfs HEAD -- .gitattributes '**/.gitattributes'; then

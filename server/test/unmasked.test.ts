@@ -5,7 +5,7 @@ import { before, test } from 'node:test'
 import { z } from 'zod'
 import type { RouteDefinition } from '../src/contract/route.ts'
 import { type OperationId, ROUTES } from '../src/contract/routes.ts'
-import { appendAudit } from '../src/store/audit-log.ts'
+import { noteSecrets } from '../src/store/audit-log.ts'
 import { insertSnapshot, readMoment } from '../src/store/snapshots.ts'
 import { onFace } from './support/face.ts'
 import type { apiOf } from './support/service.ts'
@@ -168,9 +168,12 @@ onFace('what a run holds unmasked', (face) => {
     const path = `/agent/runs/${old_run}/handoff/attachments`
     assert.equal((await people.stranger.call('GET', path)).status, 200)
     const { executor } = await admin.get(old_run)
-    // As its worker notes it, before the environment was changed.
-    const given = { action: 'useSecrets', target: old_run, via: 'worker', detail: secret } as const
-    await appendAudit(store.db, [{ ...given, principal_id: executor.uid }])
+    // As its worker notes it, before the environment was changed: behind more names than one entry holds.
+    const others = Array.from({ length: 30 }, (_, place) => `OTHER_${place}_${'X'.repeat(50)}`)
+    await noteSecrets(store.db, {
+      ...{ target: old_run, principal_id: executor.uid },
+      names: [...others, secret],
+    })
     await admin.json('DELETE', `/agent/environments/${uid}`)
     const followup = `/agent/runs/${old_run}/followups`
     for (const asked of [

@@ -49,6 +49,26 @@ export const noteService = (
   }: { action: 'createRun' | 'submitFollowup'; run_id: string; principal_id: string; detail: string },
 ): Promise<void> => appendAudit(db, [{ action, target: run_id, via: 'service', principal_id, detail }])
 
+/**
+ * The secrets that a worker opens for a run or an environment. Grants are asked for by these names later, so none of them may be
+ * cut off: as many entries as they fill.
+ */
+export async function noteSecrets(
+  db: Db,
+  { target, principal_id, names }: { target: string; principal_id: string; names: readonly string[] },
+): Promise<void> {
+  const details: string[] = []
+  for (const name of names) {
+    const longer = `${details.at(-1) ?? ''} ${name}`.trimStart()
+    if (details.length > 0 && longer.length <= TEXT_LENGTH) details[details.length - 1] = longer
+    else details.push(name)
+  }
+  await appendAudit(
+    db,
+    details.map((detail) => ({ action: 'useSecrets', target, via: 'worker', principal_id, detail })),
+  )
+}
+
 export interface AuditRow {
   entry_id: string
   occurred_at: Date

@@ -16,7 +16,7 @@ import {
   readAwaitedAttachments,
   readKeptBytes,
 } from '../store/attachments.ts'
-import { appendAudit } from '../store/audit-log.ts'
+import { noteSecrets } from '../store/audit-log.ts'
 import { type ChildRow, listChildren, readLastMessage } from '../store/child-runs.ts'
 import type { Db } from '../store/db.ts'
 import { type Diff, findDiff, insertDiff, readTurn } from '../store/diffs.ts'
@@ -202,10 +202,7 @@ export class FencedStore {
 
   /** Into the audit log, before any of them is opened. */
   noteSecrets(names: readonly string[], { run_id, principal_id }: RunRow): Promise<void> {
-    const detail = names.join(' ')
-    return this.#write(() =>
-      appendAudit(this.#db, [{ action: 'useSecrets', target: run_id, via: 'worker', principal_id, detail }]),
-    )
+    return this.#write(() => noteSecrets(this.#db, { target: run_id, principal_id, names }))
   }
 
   /** Those that the run may use. */

@@ -3,7 +3,7 @@ import { directoryOf, repositoriesOf } from '../contract/environment-repositorie
 import type { EnvironmentSkills } from '../contract/skill.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { readRepository } from '../skills/read-repository.ts'
-import { appendAudit } from '../store/audit-log.ts'
+import { noteSecrets } from '../store/audit-log.ts'
 import type { EnvironmentRow } from '../store/environments.ts'
 import { readSecrets } from '../store/secrets.ts'
 import { readCommits } from './commits.ts'
@@ -92,8 +92,7 @@ async function findSecrets(
   const missing = names.filter((name) => !rows.some((row) => row.name === name))
   if (missing.length > 0)
     return { problem: `The environment names secrets that there are not: ${missing.join(', ')}.` }
-  const detail = names.join(' ')
-  await appendAudit(store.db, [{ action: 'useSecrets', target: uid, via: 'worker', principal_id, detail }])
+  await noteSecrets(store.db, { target: uid, principal_id, names })
   return openSecrets(settings.seal_key, rows)
 }
 

@@ -296,6 +296,30 @@ onFace(
       assert.equal(called_ping.outcome, 'run_started')
     })
 
+    test('what is signed anew is the same delivery: by another secret, at another time, with another length of its id', async () => {
+      const trigger = await create({})
+      const first = await post(trigger, { n: 1 }, { id: 'D1' })
+      const secret = 'another-secret'
+      const body = { name: 'T', verification: 'github', prompt: 'x', enabled: true, secret, ...IDLE }
+      await owner.json('PUT', `/agent/triggers/${trigger.trigger_id}`, body)
+      assert.equal((await post({ ...trigger, secret }, { n: 1 }, { id: 'D1' })).run_id, first.run_id)
+      // Linear says the time of each try in what it signs.
+      const linear = await create({ verification: 'linear' })
+      const payload = { type: 'Issue', data: { id: '1' }, webhookTimestamp: Date.now() }
+      const tried = await post(linear, payload, { id: 'L1' })
+      const again = { ...payload, webhookTimestamp: payload.webhookTimestamp + 60_000 }
+      assert.equal((await post(linear, again, { id: 'L1' })).run_id, tried.run_id)
+      assert.equal((await post(linear, { ...again, data: { id: '2' } })).outcome, 'run_started')
+      // Standard Webhooks puts dots between what it signs, so one signature may fit two readings of it.
+      const standard = await create({ verification: 'standard_webhooks' })
+      const seconds = String(Math.floor(Date.now() / 1000))
+      const signed = SIGN.standard_webhooks({ secret: standard.secret, body: '{}', id: `m.${seconds}` })
+      const form = { 'content-type': 'application/x-www-form-urlencoded', 'webhook-id': 'm' }
+      assert.equal((await send(standard, `${seconds}.{}`, { ...signed, ...form })).status, 401)
+      for (const letter of ['a', 'b'])
+        assert.equal((await post(standard, { n: 1 }, { id: letter.repeat(300) })).outcome, 'run_started')
+    })
+
     test('what comes again is a duplicate, by its id or else by its bytes', async () => {
       const trigger = await create({ verification: 'gitlab' })
       const first = await post(trigger, { n: 1 }, { id: 'D1' })
@@ -551,7 +575,7 @@ onFace(
       const repeated = await (await ask()).text()
       assert.match(repeated, /its secret is not shown again/)
       assert.doesNotMatch(repeated, /chosen-by-me/)
-      assert.equal((await post({ ...made, secret: 'chosen-by-me' }, {})).outcome, 'run_started')
+      assert.equal((await post({ ...made, secret: 'chosen-by-me' }, { n: 2 })).outcome, 'run_started')
       const stored = await sql<{ text: string }>`
       select string_agg(row_to_json(t)::text, '') || (select string_agg(row_to_json(d)::text, '') from trigger_deliveries d)
         || (select string_agg(response::text, '') from idempotency_keys) as text from triggers t`.execute(

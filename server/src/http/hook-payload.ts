@@ -136,21 +136,30 @@ const isRepeatable = (payload: unknown): boolean =>
   (at(payload, 'workflow') !== undefined && at(payload, 'inputs') !== undefined)
 
 /**
- * What was signed, where the sender signs the body alone: the same signature under another id is the same delivery. `null`: the id is
- * signed, too, or nothing is.
+ * What was signed, where the sender signs the body alone: the same body under another id is the same delivery, also when the secret
+ * was changed meanwhile. Linear signs the time of each try with it. `null`: the id is signed, too, or nothing is.
  */
-function signedAs(verification: TriggerVerification, { headers }: Posted, payload: unknown): string | null {
-  const signature = verification === 'github' ? headers['x-hub-signature-256'] : headers['linear-signature']
-  if ((verification !== 'github' && verification !== 'linear') || signature === undefined) return null
-  const also = verification === 'github' && isRepeatable(payload) ? `\n${headers['x-github-delivery']}` : ''
-  return `signed:${createHash('sha256').update(`${signature}${also}`).digest('hex')}`
+function signedAs(
+  verification: TriggerVerification,
+  { headers, body }: Posted,
+  payload: unknown,
+): string | null {
+  if (verification === 'linear') {
+    const { webhookTimestamp: _, ...said } = isRecord(payload) ? payload : {}
+    return `signed:${sha256(JSON.stringify(said))}`
+  }
+  if (verification !== 'github') return null
+  const also = isRepeatable(payload) ? `:${sha256(headers['x-github-delivery'] ?? '')}` : ''
+  return `signed:${sha256(body)}${also}`
 }
+
+const sha256 = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
 /** The sender's own id of the delivery, else what tells bodies apart. */
 function idOf(verification: TriggerVerification, { headers, body }: Posted, payload: unknown): string {
   const event_id = verification === 'slack' && isRecord(payload) ? payload.event_id : undefined
   const header = ID_HEADERS[verification]?.find((name) => headers[name])
   const id = typeof event_id === 'string' ? event_id : headers[header ?? '']
-  if (id !== undefined && id !== '' && id.length <= MAX_ID_LENGTH) return id
-  return `sha256:${createHash('sha256').update(body).digest('hex')}`
+  if (id === undefined || id === '') return `sha256:${sha256(body)}`
+  return id.length <= MAX_ID_LENGTH ? id : `sha256:${sha256(id)}`
 }

@@ -64,8 +64,14 @@ export async function whyFiltered(
 }
 
 /** It has come before. Saves the filter's thread; `deliver` decides. */
-export async function findDuplicate(db: Db, trigger_id: string, { signed_as }: Sent): Promise<Done | null> {
-  const earlier = signed_as === null ? null : await countDuplicate(db, trigger_id, signed_as)
+export async function findDuplicate(
+  db: Db,
+  trigger_id: string,
+  { signed_as, sender_delivery_id }: Sent,
+): Promise<Done | null> {
+  // What came before version 39 of the database is known by its sender's id.
+  const names = [signed_as, sender_delivery_id].filter((name) => name !== null)
+  const earlier = signed_as === null ? null : await countDuplicate(db, trigger_id, names)
   return earlier && { delivery: earlier, is_duplicate: true, pool: null, run_id: null }
 }
 

@@ -57,11 +57,11 @@ const COLUMNS = sql`delivery_id, trigger_id, sender_delivery_id, received_at, ev
 export async function countDuplicate(
   db: Db,
   trigger_id: string,
-  signed_as: string,
+  signed_as: readonly string[],
 ): Promise<TriggerDeliveryRow | null> {
   const { rows } = await sql<TriggerDeliveryRow>`
     update trigger_deliveries set duplicates = duplicates + 1
-    where trigger_id = ${trigger_id}::uuid and signed_as = ${signed_as} and outcome <> 'failed'
+    where trigger_id = ${trigger_id}::uuid and signed_as = any(${[...signed_as]}::text[]) and outcome <> 'failed'
     returning ${COLUMNS}`.execute(db)
   return rows[0] ?? null
 }

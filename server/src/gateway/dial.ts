@@ -23,6 +23,16 @@ export class Refused extends Error {
   }
 }
 
+/**
+ * A name without a public address. One that is not there, or cannot be looked up at the moment, is no other case: whoever asks must
+ * not learn from the difference which internal names are. So it may be gone the next time.
+ */
+export class NotPublic extends Refused {
+  constructor(target: Target) {
+    super(target, 'not_public')
+  }
+}
+
 /** What could not be done for a target that is allowed. */
 export class Unreachable extends Error {}
 
@@ -72,13 +82,11 @@ export function openDirectory(
     if (family) return [{ address: host, family }]
     const is_private = isPrivateHost(rules, target)
     const found = await within(LOOKUP_MS, ask(host)).catch(() => {
-      throw new Unreachable(
-        is_private ? `The name ${host} could not be looked up.` : makeRefusal(target, 'not_public').message,
-      )
+      throw is_private ? new Unreachable(`The name ${host} could not be looked up.`) : new NotPublic(target)
     })
     if (is_private) return found
     const addresses = findPublic(found)
-    if (addresses.length === 0) throw new Refused(target, 'not_public')
+    if (addresses.length === 0) throw new NotPublic(target)
     return addresses
   }
 }

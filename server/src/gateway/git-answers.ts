@@ -1,5 +1,5 @@
 /** What git is told where something is not done, and who is told beside it. */
-import { Refused, Unreachable, Unusable } from './dial.ts'
+import { NotPublic, Refused, Unreachable, Unusable } from './dial.ts'
 import { readTarget } from './egress-rules.ts'
 import type { GitCredential, GitRepository, GitRules, Refusal } from './gateway.ts'
 import { findCredential } from './git-credential.ts'
@@ -50,6 +50,7 @@ export const statusOf = (status: number): number =>
 
 /** What is expected to go wrong. */
 export function describeFailure(error: unknown): GitAnswer {
+  if (error instanceof NotPublic) return { status: PASSING, message: error.message }
   if (error instanceof Refused) return { status: 403, message: error.message }
   if (error instanceof GitHostFailure) {
     const is_passing = error.failure === 'unreachable' || error.failure === 'limited'

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { CheckedFetch } from './checked-fetch.ts'
-import { Refused, Unreachable } from './dial.ts'
+import { NotPublic, Refused, Unreachable } from './dial.ts'
 import type { GitHostKind } from './gateway.ts'
 import { apiUrlOf } from './git-host.ts'
 
@@ -97,8 +97,10 @@ export function openGitHostApi(options: ApiOptions): GitHostApi {
 
 /** Throws what trying again does not help. */
 function explainFetch(error: unknown): GitHostFailure {
-  if (error instanceof Refused) throw new GitHostFailure('unreachable', error.message)
-  if (error instanceof Unreachable) return new GitHostFailure('unreachable', error.message)
+  if (error instanceof Refused && !(error instanceof NotPublic))
+    throw new GitHostFailure('unreachable', error.message)
+  if (error instanceof NotPublic || error instanceof Unreachable)
+    return new GitHostFailure('unreachable', error.message)
   throw error
 }
 

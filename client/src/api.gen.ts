@@ -1226,6 +1226,8 @@ export interface components {
              * @description RFC 3339, UTC, milliseconds.
              */
             updated_at: string;
+            /** @description What may not be as it was meant, as a pool that no worker serves. Not in lists. */
+            warnings?: string[];
             worker_host?: string;
         };
         AgentSkill: {

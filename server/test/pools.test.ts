@@ -76,6 +76,15 @@ onFace('pools', (service) => {
       const made = await admin.json<{ warnings?: string[] }>('POST', path, { ...request, ...more })
       assert.match(made.warnings?.join() ?? '', /^No worker serves the pool/)
     }
+    // One that they have by default of who executes them.
+    const identity = await admin.json<{ uid: string; warnings?: string[] }>('POST', '/agent/identities', {
+      ...{ name: served, worker_host: `${served}x` },
+    })
+    const scheduled = await admin.json<{ warnings?: string[] }>('POST', '/agent/schedules', {
+      ...{ name: served, cron_schedule: '0 0 1 1 *', enabled: true, prompt: 'x', agent_uid: identity.uid },
+    })
+    for (const { warnings } of [identity, scheduled])
+      assert.match(warnings?.join() ?? '', /^No worker serves the pool/)
 
     const first = await create(served)
     assert.equal(first.warnings, undefined)

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander'
 import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { moment, repeated } from '../option-values.ts'
+import type { Output } from '../output.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 import { formatTable } from '../table.ts'
 import { formatAge } from '../time-text.ts'
@@ -43,6 +44,7 @@ export function addIdentityCommands(program: Command): void {
     if (output.format !== 'text') return output.json(made)
     output.line(oneLine(made.uid))
     output.note(`Made ${made.name}.`)
+    warn(output, made)
   })
 
   addClientOptions(group.command('list').alias('ls').description('Lists identities, by name.')).action(
@@ -90,6 +92,7 @@ export function addIdentityCommands(program: Command): void {
     const identity = await client.identities.update(uid, changes)
     if (output.format !== 'text') return output.json(identity)
     output.line(`Changed ${oneLine(identity.name)}`)
+    warn(output, identity)
   })
 
   addClientOptions(
@@ -130,6 +133,11 @@ export function addIdentityCommands(program: Command): void {
   })
 }
 
+/** Beside what was made, for people. */
+function warn({ note, colors }: Output, { warnings = [] }: AgentIdentity): void {
+  for (const warning of warnings) note(colors.yellow(`! ${oneLine(warning)}`))
+}
+
 const addFields = (command: Command): Command =>
   command
     .option('--description <text>', 'what it is for')
@@ -161,6 +169,7 @@ function describe(identity: AgentIdentity): Array<[string, string]> {
     ['Base prompt', identity.prompt],
     ['Skills', identity.skills.join(' ')],
     ['Pool', identity.worker_host],
+    ['Warning', identity.warnings?.join(' ')],
     ['Made by', identity.creator.display_name ?? identity.creator.uid],
   ]
   return lines.flatMap(([label, value]) => (value ? [[label, value]] : []))

@@ -2228,6 +2228,8 @@ class AgentIdentity(WireModel):
     secrets: list[AgentIdentitySecret]
     """Always none."""
     memory: AgentIdentityMemory
+    warnings: list[str] | None = None
+    """What may not be as it was meant, as a pool that no worker serves. Not in lists."""
     creator: RunCreatorInfo
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""

@@ -117,6 +117,9 @@ export const AgentIdentity = z
         auto_memory: z.object({ enabled: z.boolean() }),
       })
       .meta({ description: 'Always off.' }),
+    warnings: z.array(z.string()).optional().meta({
+      description: 'What may not be as it was meant, as a pool that no worker serves. Not in lists.',
+    }),
     creator: RunCreatorInfo,
     created_at: Timestamp,
     updated_at: Timestamp,

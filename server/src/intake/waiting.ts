@@ -2,6 +2,7 @@ import type { Actor } from '../contract/actor.ts'
 import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import type { WaitingRun } from '../contract/run.ts'
 import type { Db } from '../store/db.ts'
+import { findIdentity } from '../store/identities.ts'
 import { listPools } from '../store/pools.ts'
 import { isServed, type QueueFacts, readQueueFacts } from '../store/waiting.ts'
 
@@ -31,13 +32,15 @@ export async function warnOfPool(db: Db, pool: string, asker: Asker): Promise<st
   return (await isServed(db, pool)) ? null : describeUnserved(pool, await listServed(db, asker))
 }
 
-/** The same of the runs that a schedule or trigger will create. */
+/** The same of the runs that a schedule or trigger will create, or that an identity will execute. */
 export async function warnOfRuns(
   db: Db,
-  { worker_host }: Pick<AmbientAgentConfig, 'worker_host'>,
+  { worker_host, agent_uid }: Pick<AmbientAgentConfig, 'worker_host'> & { agent_uid?: string | undefined },
   asker: Asker,
 ): Promise<{ warnings?: string[] }> {
-  const warning = await warnOfPool(db, worker_host || asker.default_pool, asker)
+  const identity = worker_host || agent_uid === undefined ? null : await findIdentity(db, agent_uid)
+  const pool = worker_host || identity?.config.worker_host || asker.default_pool
+  const warning = await warnOfPool(db, pool, asker)
   return warning === null ? {} : { warnings: [warning] }
 }
 

@@ -57,6 +57,11 @@ function OpenTrigger({ trigger }: { trigger: Trigger }) {
         ) : null}
       </PageHead>
       {problem ? <Problem error={problem} /> : null}
+      {(trigger.warnings ?? []).map((warning) => (
+        <p key={warning} className="mt-0 text-sm text-wait">
+          {plainText(warning)}
+        </p>
+      ))}
       <p className="mt-0 mb-4 text-sm text-soft">
         <TriggerState trigger={trigger} /> · its runs are created as{' '}
         {plainText(updated_by.display_name ?? updated_by.uid)}

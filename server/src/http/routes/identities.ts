@@ -7,6 +7,7 @@ import type { AgentIdentity, AgentIdentityRequest, IdentityConfig } from '../../
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import { requireInstalled } from '../../intake/unavailable.ts'
+import { warnOfRuns } from '../../intake/waiting.ts'
 import type { Db } from '../../store/db.ts'
 import { findEnvironmentId } from '../../store/environments.ts'
 import { findMissingGrants, notGranted } from '../../store/grants.ts'
@@ -28,6 +29,13 @@ const LAST_KEY =
 export function serveIdentities(app: FastifyInstance, services: Services): void {
   const { store, settings } = services
 
+  const viewWhole = async (db: Db, row: IdentityRow, actor: Actor): Promise<AgentIdentity> => {
+    const asker = { actor, default_pool: settings.default_pool }
+    // Its runs may name another pool, so the service's own one is nothing to say here.
+    const warned = row.config.worker_host ? await warnOfRuns(db, row.config, asker) : {}
+    return { ...viewIdentity(row), ...warned }
+  }
+
   serve(app, services, ROUTES.createAgentIdentity, async (call) => {
     requireOffered(call.body, settings.harnesses)
     return sendOnce(store.db, call, async (db) => {
@@ -40,7 +48,7 @@ export function serveIdentities(app: FastifyInstance, services: Services): void 
         throw new AppError('conflict', `There are ${MAX_IDENTITIES} identities, which is the most.`, {
           retryable: false,
         })
-      return { status: 201, body: viewIdentity(row) }
+      return { status: 201, body: await viewWhole(db, row, call.actor) }
     })
   })
 
@@ -51,8 +59,8 @@ export function serveIdentities(app: FastifyInstance, services: Services): void 
     return { agents: identities.map(viewIdentity), page_info: pageInfo(next_cursor) }
   })
 
-  serve(app, services, ROUTES.getAgentIdentity, async ({ params }) =>
-    viewIdentity(await requireIdentity(store.db, params.uid)),
+  serve(app, services, ROUTES.getAgentIdentity, async ({ params, actor }) =>
+    viewWhole(store.db, await requireIdentity(store.db, params.uid), actor),
   )
 
   serve(app, services, ROUTES.updateAgentIdentity, async ({ params: { uid }, body, actor }) => {
@@ -67,7 +75,7 @@ export function serveIdentities(app: FastifyInstance, services: Services): void 
       requireHonoured(config, settings.harnesses)
       return { name: body.name ?? kept.name, config }
     })
-    return viewIdentity(row ?? (await requireIdentity(store.db, uid)))
+    return viewWhole(store.db, row ?? (await requireIdentity(store.db, uid)), actor)
   })
 
   serve(app, services, ROUTES.deleteAgentIdentity, async ({ params: { uid }, actor }) => {

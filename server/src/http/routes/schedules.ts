@@ -38,7 +38,8 @@ export function serveSchedules(app: FastifyInstance, services: Services): void {
   const viewWhole = async (db: Db, row: ListedSchedule | null, actor: Actor): Promise<ScheduledAgentItem> => {
     const asker = { actor, default_pool: settings.default_pool }
     const viewed = viewFound(row)
-    return { ...viewed, ...(await warnOfRuns(db, viewed.agent_config, asker)) }
+    const { agent_config, agent_uid } = viewed
+    return { ...viewed, ...(await warnOfRuns(db, { ...agent_config, agent_uid }, asker)) }
   }
 
   serve(app, services, ROUTES.listSchedules, async ({ query, actor }) => {

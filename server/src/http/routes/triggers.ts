@@ -41,7 +41,8 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
   const viewWhole = async (db: Db, row: ListedTrigger | null, actor: Actor): Promise<Trigger> => {
     const asker = { actor, default_pool: settings.default_pool }
     const viewed = viewFound(row)
-    return { ...viewed, ...(await warnOfRuns(db, viewed.agent_config, asker)) }
+    const { agent_config, agent_uid } = viewed
+    return { ...viewed, ...(await warnOfRuns(db, { ...agent_config, agent_uid }, asker)) }
   }
 
   serve(app, services, ROUTES.listTriggers, async ({ query, actor }) => {

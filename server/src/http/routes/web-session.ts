@@ -42,7 +42,9 @@ export function serveWebSession(app: FastifyInstance, services: Services): void 
     const { token = '', replace = false } = body.data
     if (!replace) await requireOwnSession(request, token)
     const actor = await useSignInLink(db, token)
-    return actor ?? access.refuse(request, 'The link was used before, or its 60 seconds are over.')
+    return (
+      actor ?? access.refuse(request, 'The link was used before, or its time is over. Ask for another one.')
+    )
   }
 
   /** A link may have been sent by anybody, so it does not put one person in another's place unasked. It stays good. */

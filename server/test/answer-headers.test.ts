@@ -170,6 +170,13 @@ const MISSING_PAGES: Case[] = ['/docs/errors/no-such-code', '/sessions/x'].map((
   path,
   key: false,
 }))
+/** Of addresses that nobody can read, a browser gets a page as well. */
+const UNREADABLE_PAGES: Case[] = ['/%E0%A4%A', '/sessions/%', `/environments/${'x'.repeat(2_000)}`].map(
+  (path) => ({
+    name: path.slice(0, 40),
+    ...{ status: 400, path, key: false, headers: { accept: 'text/html' } },
+  }),
+)
 const FILES: Case[] = [
   '/assets/theme.css',
   '/assets/mark.svg',
@@ -241,10 +248,11 @@ onScene('the headers of', (scene) => {
   })
 
   describe('pages and their files', () => {
-    for (const asked of [...PAGES, ...MISSING_PAGES, ...FILES]) {
+    for (const asked of [...PAGES, ...MISSING_PAGES, ...UNREADABLE_PAGES, ...FILES]) {
       test(`${asked.name}: ${asked.status}`, async () => {
         const { status, headers } = await ask(asked)
         assert.equal(status, asked.status)
+        assert.doesNotMatch(headers.get('content-type') ?? '', /json/)
         // They hold no data, so they may be kept, and are asked for again each time.
         assert.equal(headers.get('cache-control'), 'no-cache')
         assert.equal(headers.get('x-content-type-options'), 'nosniff')

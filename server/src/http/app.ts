@@ -18,6 +18,7 @@ import type { HttpContext, Services } from './context.ts'
 import { isDownloadsHost, separateDownloads } from './downloads-origin.ts'
 import { checkValue, parseJson, requireUtf8 } from './json-body.ts'
 import { Metrics } from './metrics.ts'
+import { sendPage } from './page.ts'
 import { problemBody, sendProblem } from './problem.ts'
 import { Bodies } from './receive-body.ts'
 import { RequestLimits } from './request-limits.ts'
@@ -51,7 +52,7 @@ import { serveSkills } from './routes/skills.ts'
 import { serveTriggers } from './routes/triggers.ts'
 import { serveUsage } from './routes/usage.ts'
 import { serveVisits } from './routes/visits.ts'
-import { serveWebPage } from './routes/web-page.ts'
+import { explainAddress, serveWebPage } from './routes/web-page.ts'
 import { serveWebSession } from './routes/web-session.ts'
 import { serveWebhooks } from './routes/webhooks.ts'
 import { createSessionLinks } from './session-access.ts'
@@ -86,7 +87,11 @@ export function createApp(context: HttpContext): FastifyInstance {
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,
     routerOptions: { querystringParser: parseQueryString, maxParamLength: 1024 },
-    frameworkErrors: (error, request, reply) => sendProblem(error, request, reply, settings.public_url),
+    frameworkErrors: (error, request, reply) => {
+      const page = explainAddress(error, request)
+      if (page) sendPage(reply.headers(ANSWER_HEADERS), page)
+      else sendProblem(error, request, reply, settings.public_url)
+    },
     clientErrorHandler: (error, socket) => answerUnparsable(error, socket, settings.public_url),
     // Node's own refusal of a request without Host has no problem document; the hook below refuses it too.
     ...(settings.tls

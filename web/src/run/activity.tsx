@@ -2,7 +2,7 @@ import type { RunState } from '@runyard/client'
 import { StatusDot } from './status-dot.tsx'
 
 const WORDS: Partial<Record<RunState, string>> = {
-  QUEUED: 'Waiting for a free worker',
+  QUEUED: 'Waiting to start',
   CLAIMED: 'Preparing the sandbox',
   INPROGRESS: 'Working',
 }

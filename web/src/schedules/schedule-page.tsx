@@ -66,7 +66,7 @@ function OpenSchedule({ schedule }: { schedule: ScheduledAgentItem }) {
         </p>
       ) : null}
       {(schedule.warnings ?? []).map((warning) => (
-        <p key={warning} className="mt-0 text-sm text-wait">
+        <p key={warning} className="mt-0 mb-4 text-sm text-wait">
           {plainText(warning)}
         </p>
       ))}

@@ -58,7 +58,7 @@ function OpenTrigger({ trigger }: { trigger: Trigger }) {
       </PageHead>
       {problem ? <Problem error={problem} /> : null}
       {(trigger.warnings ?? []).map((warning) => (
-        <p key={warning} className="mt-0 text-sm text-wait">
+        <p key={warning} className="mt-0 mb-4 text-sm text-wait">
           {plainText(warning)}
         </p>
       ))}

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../contract/error.ts'
 import { isUuid } from '../../contract/run-id.ts'
-import { baseOf, html, PAGE_HEADERS, sendPage } from '../page.ts'
+import { baseOf, html, PAGE_HEADERS, type Page, sendPage } from '../page.ts'
 import { WEB_ROOT } from '../web-files.ts'
 
 /** What the page knows how to show; the rest of an address is its own. */
@@ -69,6 +69,13 @@ export function serveWebPage(app: FastifyInstance): void {
   })
 }
 
+/** What is answered to somebody in a browser whose address cannot be read; `null`: another error, or a program asks. */
+export function explainAddress(error: unknown, request: FastifyRequest): Page | null {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const is_unreadable = code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH'
+  return is_unreadable && isForReader(request) ? BAD_ADDRESS : null
+}
+
 /** Whether somebody looks at the answer in a browser: nothing that programs ask for lies beside these. */
 const isForReader = ({ method, url, headers }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') &&
@@ -93,6 +100,13 @@ const NOT_BUILT = {
   main: html`<h1>The page is not built</h1>
 <p>This service runs from its sources, and its page was not built. Run <code>npm install</code>, or
 <code>node scripts/build-web.ts</code>, and start it again.</p>`,
+}
+
+const BAD_ADDRESS = {
+  title: 'No such page',
+  status: 400,
+  main: html`<h1>This address cannot be read</h1>
+<p>Perhaps it was cut or mistyped. <a href="./">All runs</a></p>`,
 }
 
 const NO_SUCH_DOCS = {

@@ -27,9 +27,14 @@ export function tellConnection(only_shadowing: boolean): string | null {
   const connection = used.get(currentProcess())
   const file = connection?.api_key.file ?? connection?.base_url.file
   if (!connection || file === undefined || (only_shadowing && !connection.shadowed)) return null
-  const is_address = connection.base_url.file === file
-  const is_key = connection.api_key.file === file
-  const what = is_address && is_key ? 'address and key are' : is_key ? 'the key is' : 'the address is'
-  const other = connection.shadowed ? `, which takes the place of ${connection.shadowed}` : ''
-  return `${what} from ${file}${other}; delete it if it was left over`
+  const { base_url, api_key, shadowed } = connection
+  const is_key = api_key.file === file
+  const named = `${file}${shadowed ? `, which takes the place of ${shadowed}` : ''}`
+  if (is_key && base_url.file === file)
+    return `address and key are from ${named}; delete it if it was left over`
+  // Either may be what is wrong.
+  const [what, other] = is_key
+    ? ['the key', `the address from ${base_url.from}`]
+    : ['the address', `the key from ${api_key.from}`]
+  return `${what} is from ${named}, and ${other}; delete the file if it was left over`
 }

@@ -42,18 +42,21 @@ test('a leftover file is named where it takes the place of the own one', async (
     writeFileSync(file, JSON.stringify(connection), { mode: 0o600 })
   keep(join(own, 'client.json'), { base_url, api_key })
   const takes = `from ${left}, which takes the place of ${own}/client.json; delete it if it was left over`
-  const words = async (...args: string[]) => {
-    const { stderr, stdout } = await home.run(args, { directory, environment: { HOME: home.directory } })
+  const words = async (args: string[], set: Record<string, string> = {}) => {
+    const environment = { HOME: home.directory, ...set }
+    const { stderr, stdout } = await home.run(args, { directory, environment })
     return `${stdout}${stderr}`.replaceAll(/\s+/g, ' ')
   }
   keep(left, { base_url: 'http://127.0.0.1:9', api_key: 'ry_old' })
-  const away = await words('list')
+  const away = await words(['list'])
   assert(away.includes(takes), away)
-  assert((await words('status')).includes(`not used ${own}/client.json`))
+  assert((await words(['status'])).includes(`not used ${own}/client.json`))
   keep(left, { base_url, api_key: `${api_key.slice(0, -4)}0000` })
-  const refused = await words('list')
+  const refused = await words(['list'])
   assert(refused.includes(takes), refused)
   keep(left, { base_url, api_key })
-  const missing = await words('get', '01900000-0000-7000-8000-000000000000')
+  const mixed = await words(['list'], { RUNYARD_API_KEY: 'ry_old' })
+  assert(mixed.includes(', and the key from RUNYARD_API_KEY; delete the file if it was left over'), mixed)
+  const missing = await words(['get', '01900000-0000-7000-8000-000000000000'])
   assert(missing.includes(takes), missing)
 })

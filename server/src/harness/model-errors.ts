@@ -75,7 +75,9 @@ const QUOTA =
   /insufficient[_ ](quota|credits?|balance|funds)|credit balance|(out of|no|run out of|enough) credits?\b|payment[_ ]required|billing_not_active|billing (hard )?limit|spending (cap|limit)|exceeded your current quota|quota[_ ](exceeded|exhausted)|budget has been exceeded|arrear|account is (not active|suspended|overdue)|\u4f59\u989d\u4e0d\u8db3/i
 /** LiteLLM looks for keys that it does not know in a database, and answers 400 when it has none. */
 const REFUSED_KEY =
-  /invalid[_ ]api[_ -]?key|incorrect api key|api[_ -]?key (is |was )?(not valid|invalid|incorrect|expired|not found|missing|required|revoked|disabled)|api_key_invalid|authentication_error|no_db_connection|no auth credentials|(invalid|expired|missing|bad) ((auth\w*|bearer|access) (token|credentials?)|credentials?)|unauthenticated|invalid x-api-key/i
+  /invalid[_ ]api[_ -]?key|incorrect api key|api[_ -]?key (is |was )?(not valid|invalid|incorrect|expired|not found|missing|required|revoked|disabled)|api_key_invalid|authentication_error|no_db_connection|no auth credentials|(invalid|expired|missing|bad) ((auth\w*|bearer|access) (token|credentials?)|credentials?)|(auth\w*|bearer|access) token (is |was )?(invalid|expired)|unauthenticated|invalid x-api-key|security token included in the request is (invalid|expired)|signature we calculated does not match/i
+/** With 401 these are about the key, whatever else is said: Azure speaks of an invalid subscription key, LiteLLM of its tables. */
+const WRONG_KEY = /\b(invalid|incorrect|wrong|expired|revoked) ([\w-]+ ){0,3}(key|token)\b/i
 /** LiteLLM answers 400, most others 404. */
 const UNKNOWN_MODEL = /model_not_found|invalid model name|model .{0,200}(does not exist|not found)/i
 /** 404 mostly means the model; OpenRouter also says with it that none of its servers can do what was asked. */
@@ -247,7 +249,8 @@ function judgeKnown(status: number | undefined, words: ProviderWords, provider: 
 /** 403 has many meanings: the key is one where words say so, or where there are none. */
 function isKeyRefused(status: number | undefined, { message, evidence }: ProviderWords): boolean {
   if (STRONGLY_REFUSED.test(evidence)) return true
-  if (status === 401) return REFUSED_KEY.test(evidence) || !NOT_THE_KEY.test(evidence)
+  if (status === 401)
+    return REFUSED_KEY.test(evidence) || WRONG_KEY.test(evidence) || !NOT_THE_KEY.test(evidence)
   if (status === 403 && message === '') return true
   return REFUSED_KEY.test(evidence) && !(status === 403 && NOT_THE_KEY.test(evidence))
 }

@@ -34,6 +34,20 @@ test('each refusal of an agent’s call names the provider and the setting to ch
   assert.deepEqual(access.said, ['FAILED', 'not_authorized'])
 })
 
+test('a wrong key is one in the words of each provider', () => {
+  const saidBy = (status: number, message: string) =>
+    judge(refused(status, JSON.stringify({ error: { message } })), 'openai').said[1]
+  for (const [status, message] of [
+    [401, 'Access denied due to invalid subscription key or wrong API endpoint.'],
+    [401, 'Authentication Error, Invalid proxy server token passed. Not in LiteLLM_VerificationTokenTable'],
+    [403, 'The security token included in the request is invalid.'],
+    [400, 'Access token invalid or no longer valid'],
+  ] as const)
+    assert.equal(saidBy(status, message), 'external_authentication_required', message)
+  for (const message of ['API Key not allowed to access model', 'Your token limit needs a higher tier'])
+    assert.equal(saidBy(401, message), 'not_authorized', message)
+})
+
 test('a connection that cannot succeed is not tried again, and says why', () => {
   const failing = (code: string) => judge({ type: 'unreachable', message: 'gone', code }, 'openai')
   for (const code of ['SELF_SIGNED_CERT_IN_CHAIN', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID']) {

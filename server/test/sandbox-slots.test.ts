@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { connectEngine } from '../src/sandbox/docker-engine.ts'
 import { DEFAULT_LIMITS, type Sandbox, type SandboxBackend } from '../src/sandbox/sandbox.ts'
 import { makeImage, removeImage } from './support/docker-images.ts'
 import { whyNoDocker } from './support/machine.ts'
@@ -57,6 +58,28 @@ describe('slots of a Docker sandbox', { skip: undocked }, () => {
   /** Another slot waits beside the one that is used. */
   const ready = () =>
     eventually('a slot waits', async () => Number((await run(sandbox, `${SLOTS} | wc -l`)).stdout) > 0)
+  /** Freezes while the engine starts commands, until it does not say any more how the container stands. */
+  const stick = async ({ ref }: Sandbox): Promise<boolean> => {
+    const docker = await connectEngine({})
+    const [{ Id } = { Id: '' }] = await docker.listContainers({
+      filters: JSON.stringify({ label: [`runyard.sandbox=${ref.id}`] }),
+    })
+    const container = docker.getContainer(Id)
+    const words = { Cmd: ['/bin/true'], AttachStdin: true, AttachStdout: true }
+    for (let tries = 0; tries < 20; tries += 1) {
+      const exec = await container.exec(words)
+      exec.start({ hijack: true, stdin: true }).then(
+        (stream) => stream.resume(),
+        () => {},
+      )
+      await delay(10 + 2 * tries)
+      await backend.freeze?.(ref)
+      const says = container.inspect({ abortSignal: AbortSignal.timeout(1_000) })
+      if (!(await says.catch(() => null))) return true
+      await backend.thaw?.(ref)
+    }
+    return false
+  }
   before(async () => {
     backend = await openBackend('docker', { data_dir: '/nowhere', installation_id: randomUUID() })
     sandbox = await create()
@@ -167,6 +190,21 @@ describe('slots of a Docker sandbox', { skip: undocked }, () => {
       for (const { stdout, exit } of await Promise.all(commands))
         assert.deepEqual([stdout, exit.code], ['thawed', 0])
     }
+  })
+
+  test('and the container thaw, and end, where the engine is stuck in a command that was frozen as it was started', {
+    skip: process.getuid?.() === 0 ? false : 'only root can help the engine',
+  }, async () => {
+    const froze = await create()
+    for (const action of ['thaw', 'kill'] as const) {
+      const left = run(froze, 'sleep 0.3; echo left')
+      assert.equal(await stick(froze), true)
+      await backend.freeze?.(froze.ref)
+      await backend[action]?.(froze.ref)
+      assert.equal((await left).stdout, action === 'thaw' ? 'left\n' : '')
+      if (action === 'thaw') assert.equal((await run(froze, 'echo on', { timeout_ms: 5_000 })).stdout, 'on\n')
+    }
+    await froze.destroy()
   })
 
   onlyLong(

@@ -151,6 +151,28 @@ describe('a warden of a bubblewrap sandbox', {
   })
 })
 
+test('a warden kills the others, and one after a while, where an engine never answers about that one', async () => {
+  const [stuck, other] = ['stuck', 'other'].map((id) => ({ backend: 'docker', id, run_id: id, attempt: 1 }))
+  const calls: string[] = []
+  const backend = {
+    freeze: (ref: SandboxRef) => {
+      calls.push(`freeze ${ref.id}`)
+      return ref.id === 'stuck' ? new Promise<void>(() => {}) : Promise.resolve()
+    },
+    thaw: async (ref: SandboxRef) => void calls.push(`thaw ${ref.id}`),
+    kill: async (ref: SandboxRef) => void calls.push(`kill ${ref.id}`),
+  }
+  const input = new PassThrough()
+  const warden = runWarden(backend, { input, output: new PassThrough() }, { deadline: true })
+  input.write(`${JSON.stringify({ watch: stuck })}\n${JSON.stringify({ watch: other })}\n`)
+  await until('it freezes', () => calls.includes('freeze other'))
+  input.write(`${JSON.stringify({ stamp: uptime() })}\n`)
+  await until('it thaws what it can', () => calls.includes('thaw other'))
+  input.end()
+  await warden
+  assert.deepEqual(calls.slice(-2), ['kill other', 'kill stuck'])
+})
+
 describe('a warden of a Docker sandbox', { skip: whyNoDocker() }, () => {
   test('freezes one that was being started anew when it first tried to', async () => {
     const backend = await openBackend('docker', { data_dir: '/nowhere', installation_id: randomUUID() })

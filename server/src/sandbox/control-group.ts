@@ -25,6 +25,11 @@ export type ControlGroup =
   | { version: 1; memory: string; pids: string; freezer: string; cpu: string }
   | { version: 2; unified: string; hard: boolean }
 
+/** The part of a group by which what runs in it is frozen and killed. */
+export type Freezer =
+  | Pick<ControlGroup & { version: 1 }, 'version' | 'freezer'>
+  | Pick<ControlGroup & { version: 2 }, 'version' | 'unified'>
+
 /** Where control groups can be made here, found once at start. */
 export type ControlGroupParent = ControlGroup
 
@@ -56,7 +61,7 @@ export function listControlGroups(parent: ControlGroupParent, prefix: string): C
     .map((name) => planControlGroup(parent, name))
 }
 
-export const nameOfControlGroup = (group: ControlGroup): string =>
+export const nameOfControlGroup = (group: Freezer): string =>
   basename(group.version === 2 ? group.unified : group.freezer)
 
 /** Removes what processes left that were killed while they tried whether groups can be made. */
@@ -94,20 +99,20 @@ export function joinFiles(group: ControlGroup): string[] {
 }
 
 /** Resolves once nothing in it runs; throws `SandboxFault` when something still does after a second. */
-export async function freezeControlGroup(group: ControlGroup): Promise<void> {
+export async function freezeControlGroup(group: Freezer): Promise<void> {
   orderFreeze(group)
   if (await until(() => isFrozenControlGroup(group), LIMIT_MS)) return
   throw new SandboxFault(`the processes of ${nameOfControlGroup(group)} could not be frozen in time`)
 }
 
 /** Both versions freeze as the tasks get there. */
-function orderFreeze(group: ControlGroup): void {
+function orderFreeze(group: Freezer): void {
   if (group.version === 1) writeIfPresent(group.freezer, 'freezer.state', 'FROZEN')
   else writeIfPresent(group.unified, 'cgroup.freeze', 1)
 }
 
 /** Whether nothing in it runs; so too of a group that is gone. */
-export function isFrozenControlGroup(group: ControlGroup): boolean {
+export function isFrozenControlGroup(group: Freezer): boolean {
   const frozen =
     group.version === 1
       ? () => readFileSync(join(group.freezer, 'freezer.state'), 'utf8').trim() === 'FROZEN'
@@ -115,7 +120,7 @@ export function isFrozenControlGroup(group: ControlGroup): boolean {
   return unlessGone(frozen, true)
 }
 
-export function thawControlGroup(group: ControlGroup): void {
+export function thawControlGroup(group: Freezer): void {
   if (group.version === 1) writeIfPresent(group.freezer, 'freezer.state', 'THAWED')
   else writeIfPresent(group.unified, 'cgroup.freeze', 0)
 }
@@ -124,7 +129,7 @@ export function thawControlGroup(group: ControlGroup): void {
  * Kills every process in the group, frozen or not, and returns when none is left. It is killed again and again, for what a
  * signal has not reached; throws `SandboxFault` when something is left after a second.
  */
-export async function killControlGroup(group: ControlGroup): Promise<void> {
+export async function killControlGroup(group: Freezer): Promise<void> {
   const deadline = performance.now() + LIMIT_MS
   for (let patience = FIRST_KILL_MS; ; patience *= 2) {
     await strike(group, patience)
@@ -137,7 +142,7 @@ export async function killControlGroup(group: ControlGroup): Promise<void> {
   }
 }
 
-async function strike(group: ControlGroup, patience_ms: number): Promise<void> {
+async function strike(group: Freezer, patience_ms: number): Promise<void> {
   if (group.version === 2 && existsSync(join(group.unified, 'cgroup.kill'))) {
     unlessGone(() => write(group.unified, 'cgroup.kill', 1), undefined)
   } else {
@@ -162,7 +167,7 @@ export function removeControlGroup(group: ControlGroup): void {
 
 const removeDirectory = (path: string): void => unlessGone(() => rmdirSync(path), undefined)
 
-export function membersOf(group: ControlGroup): number[] {
+export function membersOf(group: Freezer): number[] {
   const file = join(group.version === 1 ? group.freezer : group.unified, 'cgroup.procs')
   const listed = unlessGone(() => readFileSync(file, 'utf8'), '')
   return listed.split('\n').filter(Boolean).map(Number)

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type Docker from 'dockerode'
-import { engineFault, ignoreStatus, readState, statusOf, stopContainer } from './docker-engine.ts'
+import { stopContainer } from './docker-control.ts'
+import { engineFault, ignoreStatus, readState, statusOf } from './docker-engine.ts'
 import { connect, keepAwake, readExit, superviseDockerExec } from './docker-exec.ts'
 import { KILL_EXEC_SCRIPT, RUN_SCRIPT, SLOT_SCRIPT } from './docker-scripts.ts'
 import { readDockerStream } from './docker-stream.ts'
@@ -35,6 +36,7 @@ type Processes = Map<number, { parent: number; user: string }>
  * started anew what it had from outside.
  */
 export class DockerContainer {
+  readonly #docker: Docker
   readonly #container: Docker.Container
   readonly #program: string
   /** Of the commands. */
@@ -48,9 +50,11 @@ export class DockerContainer {
   readonly #slots = new ExecSlots({ max_waiting: 4, refills: true }, (onFree) => this.#startSlot(onFree))
 
   constructor(
+    docker: Docker,
     container: Docker.Container,
     { program, user, onRestart }: { program: string; user: number; onRestart: () => Promise<unknown> },
   ) {
+    this.#docker = docker
     this.#container = container
     this.#program = program
     this.#user = user
@@ -308,7 +312,7 @@ export class DockerContainer {
   }
 
   async #startAnew(): Promise<void> {
-    await stopContainer(this.#container)
+    await stopContainer(this.#docker, this.#container)
     await ignoreStatus([304, 404, 409], this.#container.start())
     await this.#onRestart()
   }

@@ -1,15 +1,15 @@
 import { access } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import type Docker from 'dockerode'
 import { SandboxFault } from './sandbox.ts'
 
 /** An engine that takes longer to say that it is there is as good as none. */
 export const ANSWER_LIMIT_MS = 20_000
-/** How often, and how far apart, it is asked whether a container is gone that another call removes. */
-const REMOVAL_LOOKS = 100
-const REMOVAL_PAUSE_MS = 100
+/** What takes longer will not come: an engine can wait for a container for ever. */
+const CALL_LIMIT_MS = 60_000
+/** Removing takes the longer the more files there are. */
+const REMOVAL_LIMIT_MS = 10 * 60_000
 
 /**
  * A client of the engine that `DOCKER_HOST` names, else of the local one; whether that answers is another question. Throws
@@ -19,7 +19,24 @@ export async function connectEngine(options: { timeout?: number }): Promise<Dock
   if (!process.env.DOCKER_HOST) await findSocket()
   // A seventh of what a start would load, most of it for making images, and many machines have no engine.
   const { default: Client } = await import('dockerode')
-  return new Client(options)
+  const client = new Client(options)
+  limitCalls(client)
+  return client
+}
+
+/** None is waited for without end, but for streams: whoever reads one has a limit for it. */
+function limitCalls({ modem }: Docker): void {
+  const dial = modem.dial.bind(modem)
+  modem.dial = (options, callback) => {
+    if (options.isStream || options.hijack || options.abortSignal) return dial(options, callback)
+    const late = new AbortController()
+    const removes = options.method === 'DELETE' && options.path.startsWith('/volumes/')
+    const timer = setTimeout(() => late.abort(), removes ? REMOVAL_LIMIT_MS : CALL_LIMIT_MS)
+    dial({ ...options, abortSignal: late.signal }, (...answer) => {
+      clearTimeout(timer)
+      callback?.(...answer)
+    })
+  }
 }
 
 /** Throws when there is neither the system's nor that of Docker Desktop. */
@@ -67,29 +84,5 @@ export async function readState(
   } catch (error) {
     if (statusOf(error) === 404) return null
     throw engineFault('the Docker engine does not say how the container stands', error)
-  }
-}
-
-/** Kills all that runs in it, frozen or not. Throws `SandboxFault` unless the engine then says that nothing does. */
-export async function stopContainer(container: Docker.Container): Promise<void> {
-  await ignoreStatus([404, 409], container.kill())
-  if ((await readState(container))?.Running)
-    throw new SandboxFault('the Docker engine could not stop the container')
-}
-
-/** Kills and removes it. Throws `SandboxFault` unless it is gone then, whoever removed it. */
-export async function removeContainer(container: Docker.Container): Promise<void> {
-  try {
-    await container.remove({ force: true, v: true })
-  } catch (error) {
-    const status = statusOf(error)
-    if (status === 404) return
-    if (status !== 409) throw engineFault('the Docker engine could not remove the container', error)
-    // Somebody else is at it.
-    for (let looks = 0; looks < REMOVAL_LOOKS; looks += 1) {
-      if ((await readState(container)) === null) return
-      await wait(REMOVAL_PAUSE_MS)
-    }
-    throw engineFault('the Docker engine could not remove the container', error)
   }
 }

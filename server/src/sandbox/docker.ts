@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type Docker from 'dockerode'
 import { DockerContainer } from './docker-container.ts'
+import { freezeContainer, removeContainer, stopContainer, thawContainer } from './docker-control.ts'
 import {
   ANSWER_LIMIT_MS,
   connectEngine,
@@ -8,9 +9,7 @@ import {
   ignoreStatus,
   messageOf,
   readState,
-  removeContainer,
   statusOf,
-  stopContainer,
 } from './docker-engine.ts'
 import { inspectImage, requireImage, type SandboxImage } from './docker-image.ts'
 import { ImageRights } from './docker-image-rights.ts'
@@ -236,7 +235,7 @@ class DockerBackend implements SandboxBackend {
     const container = await this.#maker.createContainer(ref, spec, image).catch(async (error) => {
       if (statusOf(error) !== 409) throw engineFault('the Docker engine could not make the container', error)
       const own = this.#docker.getContainer(containerName(ref))
-      await stopContainer(own)
+      await stopContainer(this.#docker, own)
       return own
     })
     const containers = await this.#containersOf(ref.id)
@@ -244,7 +243,7 @@ class DockerBackend implements SandboxBackend {
     // Volumes removed in between are made anew by the engine, empty and without labels.
     const [still_there] = overtaken ? [] : await this.#find({ run_id: spec.run_id })
     if (!still_there) {
-      await removeContainer(container)
+      await removeContainer(this.#docker, container)
       return null
     }
     for (const other of containers) if (other.attempt < spec.attempt) await this.#remove(other.name)
@@ -274,7 +273,7 @@ class DockerBackend implements SandboxBackend {
   async freeze(ref: SandboxRef): Promise<void> {
     const container = this.#docker.getContainer(containerName(ref))
     try {
-      await container.pause()
+      await freezeContainer(this.#docker, container)
     } catch (error) {
       // Gone, or frozen already: nothing of it runs. One that has stopped may be being started anew.
       const state = await readState(container)
@@ -285,7 +284,7 @@ class DockerBackend implements SandboxBackend {
   async thaw(ref: SandboxRef): Promise<void> {
     const container = this.#docker.getContainer(containerName(ref))
     try {
-      await container.unpause()
+      await thawContainer(this.#docker, container)
     } catch (error) {
       // What is gone, stopped or not frozen needs no thaw.
       if ((await readState(container))?.Paused)
@@ -295,7 +294,7 @@ class DockerBackend implements SandboxBackend {
 
   /** Stops the attempt's container: its owner can start nothing any more, a later attempt gets a new one. */
   async kill(ref: SandboxRef): Promise<void> {
-    await stopContainer(this.#docker.getContainer(containerName(ref)))
+    await stopContainer(this.#docker, this.#docker.getContainer(containerName(ref)))
   }
 
   async destroy(ref: SandboxRef): Promise<void> {
@@ -309,7 +308,7 @@ class DockerBackend implements SandboxBackend {
 
   async #remove(name: string): Promise<void> {
     this.#uplinks?.close(name)
-    await removeContainer(this.#docker.getContainer(name))
+    await removeContainer(this.#docker, this.#docker.getContainer(name))
   }
 
   /** `rights`: the sandbox is to begin in it. Who goes on in one was asked before, and one made in advance is nobody's yet. */
@@ -349,7 +348,7 @@ class DockerBackend implements SandboxBackend {
       await limitSockets(container, spec.limits.memory_bytes)
       await this.#connect(container, spec)
     }
-    const inside = new DockerContainer(container, { program, user, onRestart: connect })
+    const inside = new DockerContainer(this.#docker, container, { program, user, onRestart: connect })
     const prepared = inside.prepare()
     try {
       await connect()

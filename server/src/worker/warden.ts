@@ -23,6 +23,8 @@ const DEADLINE_SECONDS = 4
 const LOOK_MS = 250
 /** So many looks after it was frozen, a sandbox is frozen again. */
 const LOOKS_AGAIN = 8
+/** What is not frozen or thawed by then is killed all the same. */
+const ACTING_MS = 5_000
 /** Who stops a worker waits no longer for what cannot be killed. */
 const CLOSE_MS = 15_000
 
@@ -30,6 +32,8 @@ const CLOSE_MS = 15_000
 interface Watched {
   ref: SandboxRef
   is: 'running' | 'frozen' | null
+  /** One after the other: a freeze must not overtake the thaw that was ordered after it. Of others it holds up nothing. */
+  acting: Promise<void> | null
 }
 
 /** A kill that fails is tried again after this long, then after twice as long, and so on. */
@@ -52,13 +56,19 @@ export async function runWarden(
   let looks = 0
   /** Whether it was said of a sandbox that it could not be frozen or thawed. */
   const told = new Set<string>()
-  /** One after the other: a freeze must not overtake the thaw or the kill that was ordered after it. */
-  let acting: Promise<unknown> | null = null
 
-  const bring = async (one: Watched): Promise<void> => {
+  const bring = (one: Watched): void => {
     const to = late ? 'frozen' : 'running'
-    const key = keyOf(one.ref)
+    if (one.is === to || one.acting || over) return
     one.is = null
+    one.acting = set(one, to).then(() => {
+      one.acting = null
+      // What was ordered meanwhile; what failed waits for the next look.
+      if (late !== (to === 'frozen')) bring(one)
+    })
+  }
+  const set = async (one: Watched, to: 'running' | 'frozen'): Promise<void> => {
+    const key = keyOf(one.ref)
     try {
       if (to === 'running') await backend.thaw?.(one.ref)
       else await (backend.freeze ? backend.freeze(one.ref) : backend.kill(one.ref))
@@ -70,30 +80,21 @@ export async function runWarden(
       told.add(key)
     }
   }
-  const bringAll = (): void => {
-    const wanted = late ? 'frozen' : 'running'
-    const rest = [...watched.values()].filter((one) => one.is !== wanted)
-    if (rest.length === 0 || acting || over) return
-    acting = Promise.all(rest.map(bring)).then(() => {
-      acting = null
-      // What was ordered meanwhile; what failed waits for the next look.
-      if (late !== (wanted === 'frozen')) bringAll()
-    })
-  }
   const look = (): void => {
     late = uptime() - stamped > DEADLINE_SECONDS
     looks += 1
     // One whose worker started it anew to kill what ran in it is frozen no more.
     if (late && looks % LOOKS_AGAIN === 0) for (const one of watched.values()) one.is = null
-    bringAll()
+    for (const one of watched.values()) bring(one)
   }
   output.write('ready\n')
   const timer = options.deadline ? setInterval(look, LOOK_MS) : undefined
   for await (const text of createInterface({ input })) {
     const line = JSON.parse(text) as Line
     if ('watch' in line) {
-      watched.set(keyOf(line.watch), { ref: line.watch, is: 'running' })
-      bringAll()
+      const one: Watched = { ref: line.watch, is: 'running', acting: null }
+      watched.set(keyOf(line.watch), one)
+      bring(one)
     } else if ('unwatch' in line) watched.delete(keyOf(line.unwatch))
     else if ('stamp' in line) {
       stamped = Math.max(stamped, line.stamp)
@@ -102,8 +103,11 @@ export async function runWarden(
   }
   clearInterval(timer)
   over = true
-  while (acting) await acting
-  await Promise.all([...watched.values()].map(({ ref }) => killForGood(backend, ref)))
+  const kill = async ({ ref, acting }: Watched): Promise<void> => {
+    if (acting) await Promise.race([acting, wait(ACTING_MS)])
+    await killForGood(backend, ref)
+  }
+  await Promise.all([...watched.values()].map(kill))
 }
 
 /** Resolves when nothing of the sandbox runs any more. Says the first failure, and that it ended well after one. */

@@ -6,6 +6,8 @@ const docker = (args: string[], input?: string): string =>
   execFileSync('docker', args, {
     encoding: 'utf8',
     stdio: ['pipe', 'pipe', 'pipe'],
+    // An engine that is stuck must not hold up all tests.
+    timeout: 120_000,
     ...(input ? { input } : {}),
   })
 

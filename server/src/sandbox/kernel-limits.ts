@@ -32,7 +32,8 @@ export const socketBytes = (memory_bytes: number): number => Math.ceil(memory_by
 
 /**
  * Files of `/proc` that tell of the whole machine (locks of others' files, keys, swap files, memory, the scheduler's and timers'
- * lists) and have no use in a build; and folders of the same kind.
+ * lists) and have no use in a build; and folders of the same kind. In `/proc/pressure` every process may order work of the kernel
+ * for the whole machine, as often as it has open files.
  */
 export const HIDDEN_FILES = [
   ...[
@@ -45,7 +46,7 @@ export const HIDDEN_FILES = [
   ],
   ...['/proc/swaps', '/proc/timer_list', '/proc/timer_stats', '/proc/interrupts', '/proc/mdstat'],
 ]
-export const HIDDEN_FOLDERS = ['/proc/acpi', '/proc/asound', '/proc/fs', '/proc/scsi']
+export const HIDDEN_FOLDERS = ['/proc/acpi', '/proc/asound', '/proc/fs', '/proc/pressure', '/proc/scsi']
 
 function readFileMax(): number {
   try {

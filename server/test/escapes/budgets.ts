@@ -76,4 +76,17 @@ export const BUDGETS: Probe[] = [
     [110, 8, 160],
     { memory_bytes: 64 * 1024 ** 2 },
   ),
+  // Buffers that the kernel counts by socket alone, of some 180,000 and 65,000 bytes each.
+  takes(
+    ['netlink-buffers', 'netlink'],
+    'keeps 192 MiB in messages of netlink to itself where 64 MiB of memory are allowed',
+    [140, 8, 450],
+    { memory_bytes: 64 * 1024 ** 2 },
+  ),
+  takes(
+    ['held-datagrams', 'held'],
+    'keeps 192 MiB in datagrams that are never sent off where 64 MiB of memory are allowed',
+    [390, 8, 1250],
+    { memory_bytes: 64 * 1024 ** 2 },
+  ),
 ]

@@ -83,7 +83,7 @@ export const KERNEL_FILES: Probe[] = [
   {
     id: 'files.machine-lists',
     tries:
-      'reads lists of the whole machine: locks, keys, swap files, timers, scheduler, file systems of others',
+      'reads lists of the whole machine: locks, keys, swap files, timers, scheduler, pressure, file systems of others',
     short: true,
     on: ['bubblewrap-root', 'docker', 'open'],
     run: async (context) =>
@@ -101,7 +101,7 @@ export const KERNEL_FILES: Probe[] = [
               'latency_stats',
               'mdstat',
             ].map((name) => `/proc/${name}`),
-            ...['/proc/fs/*/*', '/proc/fs/*/*/*', '/proc/scsi/*', '/proc/asound/*'],
+            ...['/proc/fs/*/*', '/proc/fs/*/*/*', '/proc/scsi/*', '/proc/asound/*', '/proc/pressure/*'],
           ])
         )
           .split('\n')

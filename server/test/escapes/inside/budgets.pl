@@ -30,6 +30,24 @@ sub sockets {
   ioctl $to, 0x541B, $waiting or return 0;
   unpack('i', $waiting) > 0;
 }
+# To its own address, which everybody may send to.
+sub netlink {
+  socket my $to, 16, SOCK_RAW, 2 or return 0;
+  bind $to, pack 'SSLL', 16, 0, 0, 0 or return 0;
+  push @held, $to;
+  my ($address, $got) = (scalar getsockname $to, 0);
+  my $message = pack('LSSLL', 30_016, 16, 0, 0, 0) . 'x' x 30_000;
+  # Not to wait (MSG_DONTWAIT).
+  $got++ while $got < 6 && defined send $to, $message, 0x40, $address;
+  $got > 0;
+}
+# As the beginning of a longer one (MSG_MORE).
+sub held {
+  socket my $to, AF_INET, SOCK_DGRAM, 0 or return 0;
+  connect $to, sockaddr_in(9, INADDR_LOOPBACK) or return 0;
+  push @held, $to;
+  defined send $to, 'x' x 65_000, 0x8000;
+}
 if ($kind eq 'signals') {
   my $set = pack 'Q', 1 << 39;
   syscall($arm ? 135 : 14, 0, $set, 0, 8) == 0 or die "sigprocmask: $!";

@@ -76,6 +76,22 @@ onFace(
       await cancel(done?.run_id)
     })
 
+    test('what waits is handled in the order in which it came, and nothing that comes later overtakes it', async () => {
+      const trigger = await create()
+      const open = [await post(trigger, { n: 1 })].map(({ said }) => said.run_id)
+      for (const n of [2, 3]) assert.equal((await post(trigger, { n })).said.outcome, 'waiting')
+      await cancel(open[0])
+      assert.equal((await post(trigger, { n: 4 })).said.outcome, 'waiting')
+      const prompts: string[] = []
+      for (let round = 0; round < 3; round += 1) {
+        const [done, ...others] = await retry()
+        assert.deepEqual(others, [])
+        prompts.push((await owner.get(done?.run_id ?? '')).prompt ?? '')
+        await cancel(done?.run_id ?? undefined)
+      }
+      assert.deepEqual(prompts, ['Look at 2.', 'Look at 3.', 'Look at 4.'])
+    })
+
     test('one that waited a day is given up and says why, and the sender may send it again', async () => {
       const trigger = await create()
       const first = await post(trigger, { n: 1 })

@@ -9,9 +9,11 @@ import { noteService } from '../store/audit-log.ts'
 import { type Db, transact } from '../store/db.ts'
 import { acceptFollowup } from '../store/followups.ts'
 import { findOpenedBy, type OpenedBy } from '../store/pushes.ts'
+import { ROOM } from '../store/quotas.ts'
 import { findRun, insertRun, type NewRun } from '../store/runs.ts'
 import {
   countDuplicate,
+  findWaitingForRoom,
   forgetPayload,
   insertDelivery,
   isWaitingFull,
@@ -104,7 +106,8 @@ export async function deliver(
     if (!(await holdHook(trx, trigger_id))) return null
     const failed = await reopenFailed(trx, trigger_id, sent)
     const delivery_id = failed ?? uuidv7()
-    const plan = await makePlan({ ...services, db: trx }, trigger, sent, { delivery_id, filtered })
+    const wanted = await makePlan({ ...services, db: trx }, trigger, sent, { delivery_id, filtered })
+    const plan = await takePlace(trx, trigger_id, wanted)
     const is_filtered = plan.outcome === 'filtered'
     const delivery = failed
       ? await settleDelivery(trx, delivery_id, settled(plan))
@@ -207,6 +210,15 @@ async function act(
   }
   return { ...done, pool }
 }
+
+/** Behind those that came before and wait for room: else a trigger to which much comes would never get to them. */
+async function takePlace(trx: Db, trigger_id: string, plan: Plan): Promise<Plan> {
+  const reason = plan.outcome === 'run_started' ? await findWaitingForRoom(trx, trigger_id) : null
+  return reason === null ? plan : { outcome: 'waiting', reason, run_id: null }
+}
+
+export const waitsForRoom = ({ outcome, reason }: TriggerDeliveryRow): boolean =>
+  outcome === 'waiting' && (reason?.includes(ROOM) ?? false)
 
 /** A full quota, say, is free again later; anything else is for people. */
 const refusalOf = ({ detail, retryable }: AppError): Refusal => ({

@@ -96,6 +96,8 @@ export function startScheduler({ intake, watch, log, clock = now }: SchedulerOpt
       onFault: (err, delivery_id) =>
         log.warn({ err, delivery_id }, 'A delivery that waited could not be handled, and is given up.'),
     })
+    // There may be room for more, and what comes meanwhile queues behind what waits.
+    if (started.length > 0) retry_at = Number.NEGATIVE_INFINITY
     for (const { run_id, pool, delivery } of started) {
       if (run_id !== null) watch.touchRun(run_id)
       if (pool !== null) watch.touchPool(pool)

@@ -1,5 +1,5 @@
 import { AppError } from '../contract/error.ts'
-import { type Done, giveUp, retryDelivery } from '../intake/delivery.ts'
+import { type Done, giveUp, retryDelivery, waitsForRoom } from '../intake/delivery.ts'
 import type { RunServices } from '../intake/new-run.ts'
 import { findWaiting } from '../store/trigger-deliveries.ts'
 import { isPassing } from './fire.ts'
@@ -13,8 +13,11 @@ export async function retryDeliveries(
   { signal, onFault }: { signal: AbortSignal; onFault: (error: unknown, delivery_id: string) => void },
 ): Promise<Done[]> {
   const started: Done[] = []
-  for (const delivery_id of await findWaiting(services.db)) {
+  /** Triggers of which an earlier one found no room: a later one must not overtake it. */
+  const full = new Set<string>()
+  for (const { delivery_id, trigger_id } of await findWaiting(services.db)) {
     if (signal.aborted) break
+    if (full.has(trigger_id)) continue
     const done = await retryDelivery(services, delivery_id).catch((error: unknown) => {
       // Of the database: the next look tries again.
       if (isPassing(error)) throw error
@@ -24,6 +27,7 @@ export async function retryDeliveries(
       return giveUp(services.db, delivery_id, reason)
     })
     if (done?.run_id) started.push(done)
+    if (done && waitsForRoom(done.delivery)) full.add(trigger_id)
   }
   return started
 }

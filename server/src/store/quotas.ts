@@ -4,6 +4,9 @@ import { UNFINISHED_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { among } from './sql-fragments.ts'
 
+/** In every sentence that says that there is no room for a run, and in no other. */
+export const ROOM = 'RUNYARD_MAX_OPEN_RUNS'
+
 /** Runs that may be queued or worked on at once; 0: no limit. */
 export interface OpenRunMaxima {
   /** Of one that executes runs: a person or an identity. */
@@ -65,12 +68,12 @@ export async function requireRoom(trx: Db, run: Placed, { open, tree }: RunMaxim
     const { own = 0, all = 0 } = counted.rows[0] ?? {}
     if (open.principal > 0 && own >= open.principal) {
       throw tooMany(
-        `${open.principal} runs of the same person or identity are queued or worked on, which is the most at once (RUNYARD_MAX_OPEN_RUNS).`,
+        `${open.principal} runs of the same person or identity are queued or worked on, which is the most at once (${ROOM}).`,
       )
     }
     if (open.total > 0 && all >= open.total) {
       throw tooMany(
-        `${open.total} runs are queued or worked on, which is the most at once here (RUNYARD_MAX_OPEN_RUNS_TOTAL).`,
+        `${open.total} runs are queued or worked on, which is the most at once here (${ROOM}_TOTAL).`,
       )
     }
   }

@@ -8,6 +8,7 @@ import { isUuid } from '../contract/run-id.ts'
 import type { ListTriggerDeliveriesQuery, TriggerOutcome } from '../contract/trigger.ts'
 import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import type { Db } from './db.ts'
+import { ROOM } from './quotas.ts'
 import { json } from './storable.ts'
 import type { ReplyRow } from './trigger-replies.ts'
 
@@ -115,6 +116,15 @@ export async function forgetPayload(trx: Db, delivery_id: string): Promise<void>
   )
 }
 
+/** Why the oldest one waits that came before and waits for room; `null`: none does. */
+export async function findWaitingForRoom(trx: Db, trigger_id: string): Promise<string | null> {
+  const { rows } = await sql<{ reason: string }>`
+    select reason from trigger_deliveries
+    where trigger_id = ${trigger_id}::uuid and outcome = 'waiting' and strpos(reason, ${ROOM}) > 0
+    order by delivery_id limit 1`.execute(trx)
+  return rows[0]?.reason ?? null
+}
+
 /** Whether more waits than may for the triggers of whoever saved this one last. */
 export async function isWaitingFull(trx: Db, trigger_id: string): Promise<boolean> {
   const { rows } = await sql<{ full: boolean }>`
@@ -128,15 +138,15 @@ export async function isWaitingFull(trx: Db, trigger_id: string): Promise<boolea
 }
 
 /** Deliveries to be tried again: the oldest of some triggers, of others each time. */
-export async function findWaiting(db: Db): Promise<string[]> {
-  const { rows } = await sql<{ delivery_id: string }>`
-    select d.delivery_id from (
+export async function findWaiting(db: Db): Promise<Array<{ delivery_id: string; trigger_id: string }>> {
+  const { rows } = await sql<{ delivery_id: string; trigger_id: string }>`
+    select d.delivery_id, t.trigger_id from (
       select trigger_id from (select distinct trigger_id from trigger_deliveries where outcome = 'waiting') all_waiting
       order by random() limit ${TRIGGERS_AT_ONCE}::int) t
     cross join lateral (
       select delivery_id from trigger_deliveries where trigger_id = t.trigger_id and outcome = 'waiting'
       order by delivery_id limit ${WAITING_AT_ONCE}::int) d`.execute(db)
-  return rows.map(({ delivery_id }) => delivery_id)
+  return rows
 }
 
 /** One that waits, with what was sent, locked until the end of the transaction; `null` when another process has it. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type Docker from 'dockerode'
-import { stopContainer } from './docker-control.ts'
-import { engineFault, ignoreStatus, readState, statusOf } from './docker-engine.ts'
+import { isFrozenContainer, stopContainer } from './docker-control.ts'
+import { engineFault, ignoreStatus, isCutShort, readState, statusOf } from './docker-engine.ts'
 import { connect, keepAwake, readExit, superviseDockerExec } from './docker-exec.ts'
 import { KILL_EXEC_SCRIPT, RUN_SCRIPT, SLOT_SCRIPT } from './docker-scripts.ts'
 import { readDockerStream } from './docker-stream.ts'
@@ -155,7 +155,7 @@ export class DockerContainer {
       keepAwake: (awake) => keepAwake(socket, awake),
       readExit: () => readExit(exec),
       kill: (urgent) => this.#killExec(exec, marker, urgent),
-      isFrozen: async () => (await this.#container.inspect()).State.Paused,
+      isFrozen: () => this.#isFrozen(),
       onFree,
     })
   }
@@ -211,12 +211,18 @@ export class DockerContainer {
         return await call()
       } catch (error) {
         if (statusOf(error) !== 0 && this.#restarting !== restarting) continue
+        // Nothing has begun where the engine was not heard of in time: only calls that start nothing have a limit.
+        if (isCutShort(error) && (await this.#isFrozen())) continue
         if (statusOf(error) !== 409) throw error
         // It may have been thawed since: whether it runs is what tells this from one that has ended, which is a 409 as well.
         if (!(await this.#container.inspect()).State.Running) throw error
         await delay(POLL_MS)
       }
     }
+  }
+
+  #isFrozen(): Promise<boolean> {
+    return isFrozenContainer(this.#docker, this.#container)
   }
 
   /** A kill that fails shows in how the command ended. */
@@ -229,18 +235,22 @@ export class DockerContainer {
    * which of the command's processes are left, and what cannot be shown to be gone takes everything along.
    */
   async #killTree(exec: Docker.Exec, marker: string, limit_ms: number): Promise<void> {
+    if (await this.#isFrozen()) return this.#leaveToThaw(exec, marker)
     const tree = await this.#treeOf(exec)
     const killed = await this.#attempt(['/bin/sh', '-c', KILL_EXEC_SCRIPT, 'sh', marker], limit_ms)
     if (killed && tree && (await this.#vanish(tree))) return
-    if ((await readState(this.#container))?.Paused) {
-      // Nothing of it runs until the thaw, and its caller need not wait for that.
-      this.#killAfterThaw(exec, marker).catch(() => {})
-    } else if (killed) await this.killAll(limit_ms)
+    if (await this.#isFrozen()) this.#leaveToThaw(exec, marker)
+    else if (killed) await this.killAll(limit_ms)
     else await this.#restart()
   }
 
+  /** Nothing of it runs until the thaw, and its caller need not wait for that. */
+  #leaveToThaw(exec: Docker.Exec, marker: string): void {
+    this.#killAfterThaw(exec, marker).catch(() => {})
+  }
+
   async #killAfterThaw(exec: Docker.Exec, marker: string): Promise<void> {
-    while ((await readState(this.#container))?.Paused) await delay(THAW_POLL_MS)
+    while (await this.#isFrozen()) await delay(THAW_POLL_MS)
     if ((await exec.inspect()).Running) await this.#killTree(exec, marker, KILL_LIMIT_MS)
   }
 

@@ -28,6 +28,13 @@ const STUCK_MS = 2_000
 const REMOVAL_LOOKS = 100
 const REMOVAL_PAUSE_MS = 100
 
+/** Whether it is frozen. Throws what the engine says where that cannot be told. */
+export async function isFrozenContainer(docker: Docker, container: Docker.Container): Promise<boolean> {
+  const asked = container.inspect()
+  const group = (await isAnswered(asked)) ? null : await findFreezer(docker, container)
+  return group ? isFrozenControlGroup(group) : (await asked).State.Paused
+}
+
 /** Freezes it. Throws what the engine says where it is not frozen. */
 export async function freezeContainer(docker: Docker, container: Docker.Container): Promise<void> {
   const freezing = container.pause()

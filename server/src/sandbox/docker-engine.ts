@@ -47,6 +47,9 @@ export const findSocket = (): Promise<void> =>
     }),
   )
 
+/** Whether the call took longer than one may. */
+export const isCutShort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError'
+
 /** The status the engine answered with; 0 when it did not answer. */
 export function statusOf(error: unknown): number {
   return error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 0

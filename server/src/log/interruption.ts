@@ -29,6 +29,15 @@ export function closeOpenCalls(events: readonly NewEvent[], output: string): New
   return [...open].map((id) => ({ type: 'tool.result', data: closeInterrupted(id, output) }))
 }
 
+/** Results for the calls that were open when an earlier execution ended, and whose attempt could not write how they ended. */
+export function closeEndedCalls(events: readonly NewEvent[]): NewEvent[] {
+  const end = events.findLastIndex(({ type, data }) => type === 'run.state' && isTerminal(data.state))
+  return closeOpenCalls(
+    events.filter(({ type }, index) => index < end || type === 'tool.result'),
+    RUN_STOPPED,
+  )
+}
+
 /** True for a result that does not say how its call ended. A command cannot forge it: `output` is never its own. */
 export const isInterrupted = (result: ToolResult): boolean =>
   result.is_error && result.exit_code === null && result.output?.startsWith(MARK) === true

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { NewEvent } from '../contract/event.ts'
 import { pinImage } from '../contract/image.ts'
 import type { Harness, Outcome, Session } from '../harness/harness.ts'
-import { closeOpenCalls, RUN_STOPPED } from '../log/interruption.ts'
+import { closeEndedCalls, closeOpenCalls, RUN_STOPPED } from '../log/interruption.ts'
 import { type ExecExit, type Sandbox, SandboxFault, type SandboxLimits } from '../sandbox/sandbox.ts'
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
@@ -139,6 +139,8 @@ export class Execution {
 
   async #live(run: RunRow): Promise<void> {
     const inbox = this.#openInbox(run.last_sequence)
+    // One that was cancelled may have been called anew before its worker could say what became of its calls.
+    if (run.execution > 1) await this.#emit(...closeEndedCalls(await this.#store.readHistory()))
     if (await this.#obeyEarlier(run)) return
     // An earlier attempt may have chosen when the default was another.
     const name = run.config.harness?.type ?? run.resolved?.harness ?? this.#context.default_harness

@@ -7,7 +7,7 @@ import { SandboxFault } from './sandbox.ts'
 /** An engine that takes longer to say that it is there is as good as none. */
 export const ANSWER_LIMIT_MS = 20_000
 /** What takes longer will not come: an engine can wait for a container for ever. */
-const CALL_LIMIT_MS = 60_000
+const CALL_LIMIT_MS = 2 * 60_000
 /** Removing takes the longer the more files there are. */
 const REMOVAL_LIMIT_MS = 10 * 60_000
 

@@ -102,6 +102,36 @@ describe('a hostile Docker image', { skip: undocked }, () => {
     }
   })
 
+  test('cannot hold the engine up by what it has in place of its accounts', async () => {
+    for (const [change, reason] of [
+      ['rm /etc/group; mkfifo /etc/group', 'has no ordinary file at /etc/group'],
+      ['rm /etc/passwd; mkfifo /pipe; ln -s /pipe /etc/passwd', 'has no ordinary file at /etc/passwd'],
+      ['head -c 300000 /dev/zero > /etc/passwd', 'has more than 256 KiB in /etc/passwd'],
+    ] as const)
+      await assert.rejects(backend.create(spec({ image: image(change) })), {
+        name: 'SandboxImageError',
+        message: `${reason}, which sandboxes do not allow`,
+      })
+  })
+
+  test('gives the sandbox’s user a name past links, and puts nothing into the workspace by one', async () => {
+    const store = 'mkdir -p /nix/store/x; mv /etc/passwd /nix/store/x; ln -s /nix/store/x/passwd /etc/passwd'
+    const named = await backend.create(spec({ image: image(`${store}; rm /etc/group /bin/bash`) }))
+    const { stdout } = await run(named, 'whoami; id -gn; id -un 0; getent passwd agent | cut -d: -f6-')
+    assert.equal(stdout, 'agent\nagent\nroot\n/home/agent:/bin/sh\n')
+    await named.destroy()
+    const astray =
+      'rm /etc/passwd /etc/group; ln -s /workspace/passwd /etc/passwd; ln -s /tmp/group /etc/group'
+    // Two files cannot be mounted in one place.
+    const twice = 'rm /etc/passwd; ln -s group /etc/passwd'
+    for (const change of [astray, twice]) {
+      const sandbox = await backend.create(spec({ image: image(change) }))
+      const seen = await run(sandbox, 'id -un; ls -A /workspace; grep -c /etc/ /proc/self/mountinfo')
+      assert.equal(seen.stdout, `${await userIn(sandbox)}\n3\n`, change)
+      await sandbox.destroy()
+    }
+  })
+
   test('gives no orders to tools that read the labels of containers', async () => {
     const name = image('true', ['LABEL traefik.enable=true', 'LABEL runyard.part=workspace'])
     const sandbox = await backend.create(spec({ image: name }))
@@ -187,6 +217,7 @@ describe('open Docker sandboxes', { skip: undocked }, () => {
   })
 })
 
+const userIn = async (sandbox: Sandbox): Promise<string> => (await run(sandbox, 'id -u')).stdout.trim()
 const CANARY = 'canary-of-the-registry'
 /** The machine may be busy. */
 const LIMIT_MS = 60_000

@@ -33,8 +33,8 @@ export class BubblewrapShared {
     if (!filter)
       throw new SandboxFault(`No system call filter for ${process.arch}: bubblewrap is not offered here`)
     const files = {
-      passwd: `root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:1000:1000:agent:/home/agent:${shell}\n`,
-      group: 'root:x:0:\nagent:x:1000:\n',
+      passwd: `root:x:0:0:root:/:/usr/sbin/nologin\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\nagent:x:1000:1000:agent:/home/agent:${shell}\n`,
+      group: 'root:x:0:\nnogroup:x:65534:\nagent:x:1000:\n',
       gitconfig:
         '[user]\n\tname = Runyard agent\n\temail = agent@runyard.invalid\n[init]\n\tdefaultBranch = main\n',
       hosts: '127.0.0.1 localhost sandbox\n::1 localhost\n',

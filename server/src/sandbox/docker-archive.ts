@@ -1,15 +1,15 @@
 const BLOCK_BYTES = 512
 const ROOT = 0
 
-/** What an archive holds: a directory (`null`) or a file of the sandbox user's own, or a program nobody may change. */
-export type ArchiveEntry = null | string | { program: Buffer }
+/** What an archive holds: a directory (`null`) or a file of the sandbox user's own, or a file of root's. */
+export type ArchiveEntry = null | string | { data: Buffer; mode: number }
 
 /** A POSIX ustar archive, its entries those of `user`; unpacked over what is there, it changes the owner of existing directories. */
 export function makeArchive(entries: Record<string, ArchiveEntry>, user = 1000): Buffer {
   const blocks = Object.entries(entries).flatMap(([name, entry]) => {
     if (entry === null) return [makeHeader(`${name}/`, '5', 0o755, user, 0)]
-    const data = typeof entry === 'string' ? Buffer.from(entry) : entry.program
-    const [mode, owner] = typeof entry === 'string' ? [0o644, user] : [0o555, ROOT]
+    const [data, mode, owner] =
+      typeof entry === 'string' ? [Buffer.from(entry), 0o644, user] : [entry.data, entry.mode, ROOT]
     const padding = Buffer.alloc((BLOCK_BYTES - (data.length % BLOCK_BYTES)) % BLOCK_BYTES)
     return [makeHeader(name, '0', mode, owner, data.length), data, padding]
   })

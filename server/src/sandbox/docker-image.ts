@@ -1,6 +1,7 @@
-import type { IncomingMessage } from 'node:http'
 import type Docker from 'dockerode'
+import { type ImageAccounts, readAccounts } from './docker-accounts.ts'
 import { engineFault, messageOf, statusOf } from './docker-engine.ts'
+import { followLinks } from './docker-image-files.ts'
 import { authOf, isRefusal, repositoryOf } from './docker-image-name.ts'
 import type { ImageRights } from './docker-image-rights.ts'
 import { emptied, LABELS, LOOK } from './docker-labels.ts'
@@ -16,6 +17,7 @@ export interface SandboxImage {
   labels: string[]
   /** What `makeProgram` makes for its processor. */
   program: Buffer
+  accounts: ImageAccounts
 }
 
 export interface ImageOptions {
@@ -32,8 +34,8 @@ export interface ImageOptions {
 /** Where the engine mounts its own init over whatever the image has there. */
 const INIT = '/sbin/docker-init'
 
-/** Images whose paths were looked at, by id: what has an id does not change. */
-const checked = new Set<string>()
+/** Accounts of the images that were looked into, by id: what has an id does not change. */
+const looked = new Map<string, ImageAccounts>()
 
 /** Finds the image, pulling it where that is allowed, and refuses with `SandboxImageError` what would undo the sandbox. */
 export async function requireImage(
@@ -50,14 +52,9 @@ export async function requireImage(
   const program = makeProgram(info.Architecture)
   if (!program) throw new SandboxImageError('was made for a processor that sandboxes do not know')
   const labels = Object.keys(info.Config.Labels ?? {})
-  if (!checked.has(info.Id)) await requireOwnInit(docker, info.Id, { labels, ...options })
-  checked.add(info.Id)
-  return {
-    id: info.Id,
-    digest: digestOf(info, image),
-    labels,
-    program,
-  }
+  const accounts = looked.get(info.Id) ?? (await lookInto(docker, info.Id, { labels, ...options }))
+  looked.set(info.Id, accounts)
+  return { id: info.Id, digest: digestOf(info, image), labels, program, accounts }
 }
 
 /** What came from no registry is the operator's. */
@@ -131,16 +128,12 @@ function hideLogin(said: string, { username, password }: RegistryLogin): string 
   return forms.reduce((text, form) => text.replaceAll(form, '***'), said)
 }
 
-/**
- * The engine's init is mounted at `/sbin/docker-init` before the volumes are. Where the image makes a link of that path
- * or of `/sbin`, what starts as process 1 may be a file of the workspace instead. Looked at in a container without
- * volumes, whose links could lead back; it is never started.
- */
-async function requireOwnInit(
+/** Looks into the image in a container without volumes, whose links could lead back; it is never started. */
+async function lookInto(
   docker: Docker,
   id: string,
   { installation_id, labels }: { installation_id: string; labels: readonly string[] },
-): Promise<void> {
+): Promise<ImageAccounts> {
   try {
     const container = await docker.createContainer({
       Image: id,
@@ -148,26 +141,23 @@ async function requireOwnInit(
       Labels: { ...emptied(labels), [LABELS.installation]: installation_id, [LABELS.part]: LOOK },
     })
     try {
-      const [folder, file] = [await linkTarget(container, '/sbin'), await linkTarget(container, INIT)]
-      if (file === '' && (folder === '' || /^\/usr\/s?bin$/.test(folder))) return
+      await requireOwnInit(container)
+      return await readAccounts(container)
     } finally {
       await container.remove({ force: true, v: true })
     }
   } catch (error) {
+    if (error instanceof SandboxImageError) throw error
     throw engineFault('the Docker engine could not look into the image', error)
   }
-  throw new SandboxImageError('has links where the system’s programs lie, which sandboxes do not allow')
 }
 
-/** Where a link ends, with every link on the way followed; empty when it is none, or nothing is there. */
-async function linkTarget(container: Docker.Container, path: string): Promise<string> {
-  try {
-    const answer: IncomingMessage = await container.infoArchive({ path })
-    answer.resume()
-    const stat = String(answer.headers['x-docker-container-path-stat'])
-    return (JSON.parse(Buffer.from(stat, 'base64').toString()) as { linkTarget: string }).linkTarget
-  } catch (error) {
-    if (statusOf(error) === 404) return ''
-    throw error
-  }
+/**
+ * The engine's init is mounted at `/sbin/docker-init` before the volumes are. If the image makes a link of that path
+ * or of `/sbin`, what starts as process 1 may be a file of the workspace instead.
+ */
+async function requireOwnInit(container: Docker.Container): Promise<void> {
+  const folder = await followLinks(container, '/sbin')
+  if (/^\/(sbin|usr\/s?bin)$/.test(folder) && (await followLinks(container, INIT)) === INIT) return
+  throw new SandboxImageError('has links where the system’s programs lie, which sandboxes do not allow')
 }

@@ -6,6 +6,8 @@ export const LABELS = {
   attempt: 'runyard.attempt',
   part: 'runyard.part',
   user: 'runyard.user',
+  /** On volumes that hold files with the user's name, too. */
+  named: 'runyard.named',
 } as const
 
 /** The part that is no sandbox's: a container in which an image is looked at. */

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import type Docker from 'dockerode'
 import { allOf } from './all-of.ts'
+import { HOME, makeAccountFiles, USER_NAME } from './docker-accounts.ts'
 import { makeArchive } from './docker-archive.ts'
+import { statusOf } from './docker-engine.ts'
 import type { SandboxImage } from './docker-image.ts'
 import { emptied, LABELS } from './docker-labels.ts'
 import { requireOpenNetwork } from './docker-network.ts'
@@ -10,15 +12,13 @@ import { HIDDEN_FILES, HIDDEN_FOLDERS, resourceLimits } from './kernel-limits.ts
 import { type SandboxKind, type SandboxRef, TOOLS_PLACE } from './sandbox.ts'
 import { makeSeccompProfile } from './seccomp-filter.ts'
 
-/** Where a sandbox's user is at home. */
-export const HOME = '/home/agent'
 const TMP_BYTES = 256 * 1024 ** 2
 const SHM_BYTES = 64 * 1024 ** 2
 const GITCONFIG = '[user]\n\tname = Runyard agent\n\temail = agent@runyard.invalid\n'
 
 /** A sandbox's volumes. The workspace is what makes the sandbox: it comes first and goes last. */
 export const PARTS = ['workspace', 'home', 'program'] as const
-/** The file in the last of them. */
+/** The program's file in the last of them, which also holds the sandbox's own accounts. */
 const PROGRAM = 'program'
 /** What an engine hides by itself, and more. */
 const MASKED_PATHS = [
@@ -57,8 +57,16 @@ export class DockerMaker {
     this.#runtime = runtime
   }
 
-  /** A new sandbox, its container started. Where it fails something may be left. */
-  async make(ref: SandboxRef, kind: SandboxKind, image: SandboxImage): Promise<Docker.Container> {
+  /**
+   * A new sandbox, its container started. Where it fails something may be left. `named`: its user shall have a name, which
+   * not every engine and image allows.
+   */
+  async make(
+    ref: SandboxRef,
+    kind: SandboxKind,
+    image: SandboxImage,
+    { named }: { named: boolean },
+  ): Promise<Docker.Container> {
     await allOf(
       PARTS.map((part) =>
         this.#docker.createVolume({
@@ -66,11 +74,12 @@ export class DockerMaker {
           Labels: {
             ...this.#labels(ref),
             ...{ [LABELS.part]: part, [LABELS.user]: String(this.userOf(ref)) },
+            ...(named ? { [LABELS.named]: 'yes' } : {}),
           },
         }),
       ),
     )
-    const making = this.createContainer(ref, kind, image)
+    const making = this.createContainer(ref, kind, image, { named })
     const filling = this.#giveVolumes(ref, image, kind.folders ?? [])
     await allOf([making, filling])
     const container = await making
@@ -89,7 +98,7 @@ export class DockerMaker {
   }
 
   /**
-   * Makes the volumes the sandbox user's own and puts the program into the one that stays root's. They are root's at
+   * Makes the volumes the sandbox user's own and puts program and accounts into the one that stays root's. They are root's at
    * first, and nobody inside has the capability to change that; the engine unpacks an archive with all of them, but only
    * over a writable root, so into a container that is never started. Returns that one.
    */
@@ -99,6 +108,7 @@ export class DockerMaker {
     folders: readonly string[],
   ): Promise<Docker.Container> {
     const program = this.#programFolder(ref)
+    const user = this.userOf(ref)
     const container = await this.#docker.createContainer({
       name: `${ref.id}.volumes`,
       Image: image.id,
@@ -111,15 +121,26 @@ export class DockerMaker {
       ...Object.fromEntries(folders.map((name) => [`workspace/${name}`, null])),
       [HOME.slice(1)]: null,
       [`${HOME.slice(1)}/.gitconfig`]: GITCONFIG,
-      [`${program.slice(1)}/${PROGRAM}`]: { program: image.program },
+      [`${program.slice(1)}/${PROGRAM}`]: { data: image.program, mode: 0o555 },
+      ...Object.fromEntries(
+        Object.entries(makeAccountFiles(image.accounts, user)).map(([name, data]) => [
+          `${program.slice(1)}/${name}`,
+          { data, mode: 0o644 },
+        ]),
+      ),
     }
-    const archive = makeArchive(files, this.userOf(ref))
+    const archive = makeArchive(files, user)
     await container.putArchive(archive, { path: '/' })
     return container
   }
 
   /** The attempt's container, on volumes that are there. */
-  async createContainer(ref: SandboxRef, spec: SandboxKind, image: SandboxImage): Promise<Docker.Container> {
+  async createContainer(
+    ref: SandboxRef,
+    spec: SandboxKind,
+    image: SandboxImage,
+    { named }: { named: boolean },
+  ): Promise<Docker.Container> {
     const { limits } = spec
     const program = this.#programFolder(ref)
     return this.#docker.createContainer({
@@ -132,7 +153,10 @@ export class DockerMaker {
       Entrypoint: [`${program}/${PROGRAM}`],
       Cmd: [],
       WorkingDir: '/workspace',
-      Env: [`HOME=${HOME}`, 'USER=agent', 'LANG=C.UTF-8', 'TERM=dumb', `RUNYARD_SANDBOX=${ref.id}`],
+      Env: [
+        ...[`HOME=${HOME}`, `USER=${USER_NAME}`, `LOGNAME=${USER_NAME}`, `SHELL=${image.accounts.shell}`],
+        ...['LANG=C.UTF-8', 'TERM=dumb', `RUNYARD_SANDBOX=${ref.id}`],
+      ],
       Hostname: 'sandbox',
       Healthcheck: { Test: ['NONE'] },
       HostConfig: {
@@ -155,6 +179,8 @@ export class DockerMaker {
         IpcMode: 'private',
         LogConfig: { Type: 'none', Config: {} },
         Mounts: [...mountsOf(ref, program, true), ...this.#tools()],
+        // Unlike a mount, a bind may be named before its file is there, which saves waiting for that.
+        Binds: named ? await this.#bindAccounts(ref, image) : [],
         ...(this.#runtime === undefined ? {} : { Runtime: this.#runtime }),
       },
     })
@@ -167,6 +193,22 @@ export class DockerMaker {
   #programFolder(ref: SandboxRef): string {
     const secret = `${this.#installation_id} ${containerName(ref)}`
     return `/.runyard-${createHash('sha256').update(secret).digest('hex').slice(0, 32)}`
+  }
+
+  /**
+   * Puts the sandbox's accounts in place of the image's: files of the program's volume, by their paths on the engine's
+   * machine. No engine before 26 mounts single files of a volume by the volume's name.
+   */
+  async #bindAccounts(ref: SandboxRef, { accounts }: SandboxImage): Promise<string[]> {
+    const targets = Object.entries(accounts.targets)
+    if (targets.length === 0) return []
+    const volume = this.#docker.getVolume(`${ref.id}-program`)
+    const found = await volume.inspect().catch((error) => {
+      // The sandbox is gone, which whoever makes the container finds out.
+      if (statusOf(error) === 404) return null
+      throw error
+    })
+    return found ? targets.map(([name, target]) => `${found.Mountpoint}/${name}:${target}:ro`) : []
   }
 
   #tools(): Docker.MountConfig {

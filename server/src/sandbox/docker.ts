@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type Docker from 'dockerode'
+import { HOME } from './docker-accounts.ts'
 import { DockerContainer } from './docker-container.ts'
 import { freezeContainer, removeContainer, stopContainer, thawContainer } from './docker-control.ts'
 import {
@@ -14,7 +15,7 @@ import {
 import { inspectImage, requireImage, type SandboxImage } from './docker-image.ts'
 import { ImageRights } from './docker-image-rights.ts'
 import { LABELS, LOOK } from './docker-labels.ts'
-import { containerName, DockerMaker, HOME, PARTS } from './docker-maker.ts'
+import { containerName, DockerMaker, PARTS } from './docker-maker.ts'
 import { limitSockets, limitsSockets } from './docker-sockets.ts'
 import { DockerUplinks } from './docker-uplinks.ts'
 import { describeEngine, type EngineFacts, measureVolumes } from './docker-usage.ts'
@@ -218,10 +219,21 @@ class DockerBackend implements SandboxBackend {
     use: (container: Docker.Container) => Promise<Made>,
   ): Promise<Made> {
     try {
-      return await use(await this.#maker.make(ref, kind, image))
+      return await use(await this.#makeContainer(ref, kind, image))
     } catch (error) {
       await this.destroy(ref).catch(() => {})
       throw engineFault('the Docker engine could not make the container', error)
+    }
+  }
+
+  /** An engine may refuse to bind files by their paths, and an image may have links that make it fail: then no name is given. */
+  async #makeContainer(ref: SandboxRef, kind: SandboxKind, image: SandboxImage): Promise<Docker.Container> {
+    try {
+      return await this.#maker.make(ref, kind, image, { named: true })
+    } catch (error) {
+      if (statusOf(error) === 0) throw error
+      await this.destroy(ref)
+      return await this.#maker.make(ref, kind, image, { named: false })
     }
   }
 
@@ -232,7 +244,7 @@ class DockerBackend implements SandboxBackend {
     const ref = { ...latest.ref, attempt: spec.attempt }
     const image = await this.#requireImage(spec)
     // The name is free or ours: whoever makes a container of the highest attempt owns the volumes.
-    const container = await this.#maker.createContainer(ref, spec, image).catch(async (error) => {
+    const container = await this.#maker.createContainer(ref, spec, image, latest).catch(async (error) => {
       if (statusOf(error) !== 409) throw engineFault('the Docker engine could not make the container', error)
       const own = this.#docker.getContainer(containerName(ref))
       await stopContainer(this.#docker, own)
@@ -403,7 +415,7 @@ class DockerBackend implements SandboxBackend {
   }
 
   /** Sandboxes by their workspace volumes, the latest attempt first. */
-  async #find(filter: { run_id?: string }): Promise<Array<SandboxInfo & { user: number }>> {
+  async #find(filter: { run_id?: string }): Promise<Array<SandboxInfo & { user: number; named: boolean }>> {
     const label = [`${LABELS.installation}=${this.#options.installation_id}`]
     if (filter.run_id !== undefined) label.push(`${LABELS.run_id}=${filter.run_id}`)
     const [{ Volumes: volumes }, containers] = await Promise.all([
@@ -420,7 +432,8 @@ class DockerBackend implements SandboxBackend {
         const run_id = volume.Labels[LABELS.run_id] ?? ''
         const created_at = 'CreatedAt' in volume ? Date.parse(String(volume.CreatedAt)) : 0
         const user = Number(volume.Labels[LABELS.user] ?? SHARED_USER)
-        return { ref: { backend: this.name, id, run_id, attempt }, created_at, user }
+        const named = volume.Labels[LABELS.named] !== undefined
+        return { ref: { backend: this.name, id, run_id, attempt }, created_at, user, named }
       })
       .sort((a, b) => b.ref.attempt - a.ref.attempt)
   }

@@ -56,6 +56,31 @@ export function testIsolation(subject: Subject): void {
       await sandbox.destroy()
     })
 
+    test('its user has a name, at home and with a shell, which nobody inside can change', async () => {
+      const sandbox = await create()
+      const { stdout } = await run(
+        sandbox,
+        `whoami; id -un; id -gn; perl -e 'print((getpwuid $<)[0], "\n", (getpwnam "agent")[2] == $< ? "same" : "other", "\n")'
+        env -i "$(command -v node)" -p 'var {username, homedir, shell} = os.userInfo(); username + homedir + (shell === process.argv[1])' "$SHELL"
+        getent passwd root | cut -d: -f1,3; cut -d: -f1 /etc/passwd | grep -x nobody; [ "$LOGNAME:$HOME" = "$(id -un):$(getent passwd agent | cut -d: -f6)" ] && echo fits
+        if command -v ssh > /dev/null; then ssh -T -G localhost | grep "^user "; else echo user agent; fi
+        if command -v python3 > /dev/null; then env -i "$(command -v python3)" -c 'import getpass; print(getpass.getuser())'; else echo agent; fi
+        git init -q repo; cd repo; git commit -q --allow-empty -m x; git log --format=%an`,
+      )
+      assert.deepEqual(stdout.split('\n'), [
+        ...['agent', 'agent', 'agent', 'agent', 'same', 'agent/home/agenttrue', 'root:0', 'nobody', 'fits'],
+        ...['user agent', 'agent', 'Runyard agent', ''],
+      ])
+      const changes = [
+        'echo x >> /etc/passwd',
+        'chmod 666 /etc/passwd',
+        'rm /etc/group',
+        'mv /etc/passwd /tmp',
+      ]
+      for (const change of changes) assert.notEqual((await run(sandbox, change)).exit.code, 0, change)
+      await sandbox.destroy()
+    })
+
     test('holds no privilege: no mounts, namespaces, key rings or other users', async () => {
       const sandbox = await create()
       const { stdout } = await run(

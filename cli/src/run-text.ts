@@ -94,13 +94,16 @@ export function describeRun(run: RunItem, output: Output): string {
   return blocks.join('\n\n')
 }
 
-/** One field a line; those that have no value are left out. */
+type Fields = ReadonlyArray<readonly [string, string | null | undefined]>
+
+/** One field a line; those that have no value are left out. `above`: fields shown before, with which these are aligned. */
 export function formatFields(
-  fields: ReadonlyArray<readonly [string, string | null | undefined]>,
+  fields: Fields,
   { colors, columns }: Pick<Output, 'colors' | 'columns'>,
+  above: Fields = [],
 ): string {
   const shown = fields.flatMap(([name, value]) => (value ? [{ name, value }] : []))
-  const width = Math.max(...shown.map(({ name }) => name.length))
+  const width = Math.max(...[...above, ...fields].map(([name, value]) => (value ? name.length : 0)))
   return shown
     .map(
       ({ name, value }) => `${colors.dim(name.padEnd(width))}  ${hang(oneLine(value), width + 2, columns())}`,

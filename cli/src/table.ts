@@ -45,7 +45,10 @@ export interface Column {
   paint?: (text: string) => string
 }
 
-/** Rows under headings, aligned; with a width, no line is longer. The last column is not padded. */
+/**
+ * Rows under headings, aligned; with a width, no line is longer as long as the first column, which is never cut, and the
+ * least of the flexible one have room. The last column is not padded.
+ */
 export function formatTable(
   all: readonly Column[],
   content: readonly (readonly string[])[],
@@ -81,16 +84,17 @@ interface Table {
   rows: readonly (readonly string[])[]
 }
 
-/** The table without the spare columns for which there is no room. */
+/** The table without the columns for which there is no room: spare ones first, then others from the right. */
 function fit(columns: readonly Column[], rows: Table['rows'], width: number): Table {
   const least = widthsOf(columns, rows).map((each, at) =>
     columns[at]?.flexible ? Math.min(each, LEAST) : each,
   )
   const spare = columns.findIndex((column) => column.spare)
-  if (spare < 0 || totalOf(least) <= width) return { columns, rows }
+  const left_out = spare >= 0 ? spare : columns.findLastIndex((column, at) => at > 0 && !column.flexible)
+  if (left_out < 0 || totalOf(least) <= width) return { columns, rows }
   return fit(
-    columns.toSpliced(spare, 1),
-    rows.map((row) => row.toSpliced(spare, 1)),
+    columns.toSpliced(left_out, 1),
+    rows.map((row) => row.toSpliced(left_out, 1)),
     width,
   )
 }

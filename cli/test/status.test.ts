@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
 import { Home } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
@@ -27,8 +28,25 @@ test('status says which server and person commands use, and from where', async (
   const mixed = await home.run(['status', '--api-key', api_key], { environment })
   assert.match(
     mixed.stdout,
-    /^server {2}\S+ \(from RUNYARD_BASE_URL\)\nkey +ry_\S+ \(from --api-key\)\nyou +.*admin/,
+    /^server {2}\S+ \(from RUNYARD_BASE_URL\)\nkey {5}ry_\S+ \(from --api-key\)\nyou {5}.*admin/,
   )
+})
+
+test('lists fit a terminal of 60 columns, with ids whole', async () => {
+  const environment = { RUNYARD_BASE_URL: base_url, RUNYARD_API_KEY: api_key }
+  const name = 'somebody whose name is far too long for a small terminal'
+  assert.equal((await home.run(['principal', 'add', name, '--role', 'viewer'], { environment })).code, 0)
+  const started = await home.run(['run', 'word '.repeat(30), '--detach'], { environment })
+  assert.equal(started.code, 0, started.stderr)
+  for (const list of [['principal', 'list'], ['list']]) {
+    const { stdout } = await home.runOnTerminal(list, environment)
+    const lines = stripVTControlCharacters(stdout).split(/\r?\n/)
+    assert.match(stdout, /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12} .*…/)
+    // Sentences about runs that wait come below the table.
+    for (const line of lines.filter((line) => !/ waits: /.test(line))) assert(line.length <= 60, line)
+  }
+  const piped = await home.run(['principal', 'list'], { environment })
+  assert.match(piped.stdout, new RegExp(`${name} .* viewer`))
 })
 
 test('a leftover file is named where it takes the place of the own one', async () => {

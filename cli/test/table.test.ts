@@ -36,6 +36,19 @@ test('where that is not enough, spare columns are left out, the first of them fi
   assert.match(formatTable(wide, rows, 10), /^RUN +TITLE\nx+ {2}a long …$/)
 })
 
+test('where no column is spare, columns go from the right, and an id stays whole', () => {
+  const id = '019d5c1e-0000-7000-8000-000000000000'
+  const wide = [
+    { heading: 'ID' },
+    { heading: 'NAME', flexible: true },
+    { heading: 'ROLE' },
+    { heading: 'STATE' },
+  ]
+  const rows = [[id, 'somebody with a long name', 'member', 'disabled']]
+  assert.equal(formatTable(wide, rows, 60).split('\n')[1], `${id}  somebody with…  member`)
+  assert.equal(formatTable(wide, rows, 50).split('\n')[1], `${id}  somebody wi…`)
+})
+
 test('without a terminal nothing is cut', () => {
   const title = 'x'.repeat(500)
   assert.ok(formatTable(columns, [['1', title, 'now']]).includes(title))

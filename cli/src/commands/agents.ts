@@ -50,7 +50,7 @@ export function addAgentCommands(program: Command): void {
       if (options.json) return listed.forEach(output.json)
       const columns = ['AGENT', 'INSTALLED', 'TO INSTALL'].map((heading) => ({ heading }))
       const rows = listed.map(({ name, version, installed }) => [name, installed ?? '-', version])
-      output.line(formatTable(columns, rows))
+      output.line(formatTable(columns, rows, output.columns()))
     },
   )
 }

@@ -61,7 +61,7 @@ function print(output: Output, grants: ResourceGrants): void {
   }
   const columns = [
     { heading: 'PRINCIPAL' },
-    { heading: 'NAME' },
+    { heading: 'NAME', flexible: true },
     { heading: 'GRANTED BY' },
     { heading: 'SINCE' },
   ]
@@ -71,5 +71,5 @@ function print(output: Output, grants: ResourceGrants): void {
     granted_by.display_name ?? granted_by.uid,
     formatAge(created_at),
   ])
-  output.line(formatTable(columns, rows))
+  output.line(formatTable(columns, rows, output.columns()))
 }

@@ -73,6 +73,8 @@ export function addKeyCommands(program: Command): void {
     if (keys.length === 0) return output.note('No keys. Make one: runyard keys create --name NAME')
     const columns = ['ID', 'NAME', 'ROLE', 'PRINCIPAL', 'KEY', 'LAST USED', 'STATE'].map((heading) => ({
       heading,
+      flexible: heading === 'NAME',
+      spare: ['ROLE', 'PRINCIPAL', 'KEY', 'LAST USED'].includes(heading),
     }))
     const rows = keys.map((key) => [
       key.key_id,
@@ -83,7 +85,7 @@ export function addKeyCommands(program: Command): void {
       key.last_used_at ? formatAge(key.last_used_at.toISOString()) : 'never',
       stateOf(key),
     ])
-    output.line(formatTable(columns, rows))
+    output.line(formatTable(columns, rows, output.columns()))
   })
 
   subcommand(

@@ -23,23 +23,21 @@ export function addPrincipalCommands(program: Command): void {
       for await (const person of client.principals.list({ limit: 500 })) principals.push(person)
       if (output.format === 'json') return output.json({ principals })
       if (output.format === 'ndjson') return principals.forEach(output.json)
-      const headings = ['ID', 'NAME', 'ROLE', 'KEYS', 'LAST USED', 'CREATED', 'STATE']
-      const rows = principals.map((person) => [
-        person.uid,
-        person.display_name,
-        person.role ?? '',
-        String(person.keys),
-        person.last_used_at ? formatAge(person.last_used_at) : 'never',
-        formatAge(person.created_at),
-        person.disabled ? 'disabled' : '',
-      ])
-      output.line(
-        formatTable(
-          headings.map((heading) => ({ heading, flexible: heading === 'NAME' })),
-          rows,
-          output.columns(),
-        ),
-      )
+      const columns = [
+        { heading: 'ID', cell: ({ uid }: Principal) => uid },
+        { heading: 'NAME', cell: ({ display_name }: Principal) => display_name, flexible: true },
+        { heading: 'KEYS', cell: ({ keys }: Principal) => String(keys), spare: true },
+        {
+          heading: 'LAST USED',
+          cell: ({ last_used_at }: Principal) => (last_used_at ? formatAge(last_used_at) : 'never'),
+          spare: true,
+        },
+        { heading: 'CREATED', cell: ({ created_at }: Principal) => formatAge(created_at), spare: true },
+        { heading: 'ROLE', cell: ({ role }: Principal) => role ?? '', spare: true },
+        { heading: 'STATE', cell: ({ disabled }: Principal) => (disabled ? 'disabled' : ''), spare: true },
+      ].filter(({ cell }) => principals.some(cell))
+      const rows = principals.map((person) => columns.map(({ cell }) => cell(person)))
+      output.line(formatTable(columns, rows, output.columns()))
     },
   )
 

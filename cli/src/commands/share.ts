@@ -52,11 +52,15 @@ function print(output: Output, links: ShareLink[]): void {
   if (output.format === 'json') output.json({ share_links: links })
   else if (output.format === 'ndjson') links.forEach(output.json)
   else if (links.length === 0) output.note('The run has no share links.')
-  else output.line(table(links))
+  else output.line(table(links, output))
 }
 
-function table(links: ShareLink[]): string {
-  const columns = ['ID', 'NAME', 'MADE BY', 'MADE', 'LAST USED', 'UNTIL'].map((heading) => ({ heading }))
+function table(links: ShareLink[], output: Output): string {
+  const columns = ['ID', 'NAME', 'MADE BY', 'MADE', 'LAST USED', 'UNTIL'].map((heading) => ({
+    heading,
+    flexible: heading === 'NAME',
+    spare: ['MADE BY', 'MADE', 'LAST USED'].includes(heading),
+  }))
   const rows = links.map((link) => [
     link.share_link_id,
     link.name ?? '',
@@ -65,5 +69,5 @@ function table(links: ShareLink[]): string {
     link.last_used_at ? formatAge(link.last_used_at) : 'never',
     link.expires_at ?? 'revoked',
   ])
-  return formatTable(columns, rows)
+  return formatTable(columns, rows, output.columns())
 }

@@ -22,18 +22,13 @@ export function addStatusCommand(program: Command): void {
       ...{ api_key: masked, api_key_from: api_key.from },
       ...(shadowed ? { unused_file: shadowed } : {}),
     }
+    const settingFields = [
+      ['server', `${base_url.value} (from ${base_url.from})`],
+      ['key', `${masked} (from ${api_key.from})`],
+      ['not used', shadowed && `${shadowed}: the file above is nearer`],
+    ] as const
     // First, since they are what explains a server that does not answer.
-    if (output.format === 'text')
-      output.line(
-        formatFields(
-          [
-            ['server', `${base_url.value} (from ${base_url.from})`],
-            ['key', `${masked} (from ${api_key.from})`],
-            ['not used', shadowed && `${shadowed}: the file above is nearer`],
-          ],
-          output,
-        ),
-      )
+    if (output.format === 'text') output.line(formatFields(settingFields, output))
     const { principal, name, role } = await findOwnKey(session, masked)
     if (output.format !== 'text') return output.json({ ...settings, principal, role, key_name: name })
     const kind = principal.type === 'service_account' ? 'service account' : 'user'
@@ -41,6 +36,7 @@ export function addStatusCommand(program: Command): void {
       formatFields(
         [['you', `${principal.display_name ?? principal.uid} (${kind}, ${role}), key "${name}"`]],
         output,
+        settingFields,
       ),
     )
   })

@@ -9,12 +9,13 @@ import {
   follow,
   holdRun,
   interrupt,
+  readOpenMessages,
   readStored,
   readWholeLog,
 } from '../../test/support/stored.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { Db } from './db.ts'
-import { appendEvents, readLog, readOpenMessages, writeOpenMessages } from './events.ts'
+import { appendEvents, readLog, writeOpenMessages } from './events.ts'
 import { deliverFollowups } from './followups.ts'
 import { claimRuns, type Lease, releaseRun } from './leases.ts'
 import { listRuns } from './run-list.ts'

@@ -192,9 +192,3 @@ export async function writeOpenMessages(
     select 1 from owned`.execute(db)
   return written.rows.length > 0
 }
-
-export async function readOpenMessages(db: Db, run_id: string): Promise<OpenMessage[]> {
-  const found = await sql<OpenMessage>`
-    select message_id, text from open_messages where run_id = ${run_id} order by message_id`.execute(db)
-  return found.rows
-}

@@ -12,6 +12,7 @@ import {
   holdRun,
   interrupt,
   POOL,
+  readOpenMessages,
   readStored,
   readWholeLog,
 } from '../../test/support/stored.ts'
@@ -19,7 +20,7 @@ import type { NewEvent } from '../contract/event.ts'
 import { insertArtifact } from './artifacts.ts'
 import type { Db, Store } from './db.ts'
 import { insertEnvironment } from './environments.ts'
-import { appendEvents, readOpenMessages, writeOpenMessages } from './events.ts'
+import { appendEvents, writeOpenMessages } from './events.ts'
 import { type Delivery, deliverFollowups } from './followups.ts'
 import {
   acknowledgeInterrupt,

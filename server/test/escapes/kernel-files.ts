@@ -4,6 +4,14 @@ import { join } from 'node:path'
 import { isSeen, plant } from './files.ts'
 import { brokenBy, type Probe } from './probe.ts'
 
+/** Opens files by their names and patterns, to read a byte (`r`) or for writing (`w`): none may open. */
+const opening =
+  (how: 'r' | 'w', paths: readonly string[]): Probe['run'] =>
+  async (context) => {
+    const opened = (await context.perl('open.pl', [how, ...paths])).split('\n').filter(Boolean)
+    return brokenBy(opened.slice(0, 5), how === 'r' ? 'no byte' : 'none opens')
+  }
+
 /** What the kernel shows as files: processes, memory, settings, control groups, devices, mounts. */
 export const KERNEL_FILES: Probe[] = [
   {
@@ -58,27 +66,18 @@ export const KERNEL_FILES: Probe[] = [
     tries: 'reads memory and disks of the machine: /proc/kcore, /dev/mem, /dev/kmsg, disks',
     short: true,
     on: ['bubblewrap-root', 'docker', 'open'],
-    run: async (context) =>
-      brokenBy(
-        (
-          await context.perl('open.pl', [
-            'r',
-            '/proc/kcore',
-            '/dev/mem',
-            '/dev/kmem',
-            '/dev/port',
-            '/dev/kmsg',
-            '/dev/[svx]d[a-z]',
-            '/dev/nvme*',
-            '/dev/loop[0-9]',
-            '/proc/kmsg',
-            '/proc/vmcore',
-          ])
-        )
-          .split('\n')
-          .filter(Boolean),
-        'no byte',
-      ),
+    run: opening('r', [
+      '/proc/kcore',
+      '/dev/mem',
+      '/dev/kmem',
+      '/dev/port',
+      '/dev/kmsg',
+      '/dev/[svx]d[a-z]',
+      '/dev/nvme*',
+      '/dev/loop[0-9]',
+      '/proc/kmsg',
+      '/proc/vmcore',
+    ]),
   },
   {
     id: 'files.machine-lists',
@@ -86,28 +85,12 @@ export const KERNEL_FILES: Probe[] = [
       'reads lists of the whole machine: locks, keys, swap files, timers, scheduler, pressure, file systems of others',
     short: true,
     on: ['bubblewrap-root', 'docker', 'open'],
-    run: async (context) =>
-      brokenBy(
-        (
-          await context.perl('open.pl', [
-            'r',
-            ...[
-              'locks',
-              'keys',
-              'key-users',
-              'swaps',
-              'timer_list',
-              'sched_debug',
-              'latency_stats',
-              'mdstat',
-            ].map((name) => `/proc/${name}`),
-            ...['/proc/fs/*/*', '/proc/fs/*/*/*', '/proc/scsi/*', '/proc/asound/*', '/proc/pressure/*'],
-          ])
-        )
-          .split('\n')
-          .filter(Boolean),
-        'no byte',
+    run: opening('r', [
+      ...['locks', 'keys', 'key-users', 'swaps', 'timer_list', 'sched_debug', 'latency_stats', 'mdstat'].map(
+        (name) => `/proc/${name}`,
       ),
+      ...['/proc/fs/*/*', '/proc/fs/*/*/*', '/proc/scsi/*', '/proc/asound/*', '/proc/pressure/*'],
+    ]),
   },
   {
     id: 'files.kernel-settings',
@@ -115,103 +98,73 @@ export const KERNEL_FILES: Probe[] = [
       'opens settings of the kernel for writing: core_pattern, modprobe, sysrq, uevent_helper, binfmt_misc, release_agent',
     short: true,
     on: ['bubblewrap-root', 'docker', 'open'],
-    run: async (context) =>
-      brokenBy(
-        (
-          await context.perl('open.pl', [
-            'w',
-            ...[
-              'core_pattern',
-              'modprobe',
-              'hotplug',
-              'poweroff_cmd',
-              'sysrq',
-              'panic',
-              'randomize_va_space',
-              'domainname',
-            ].map((name) => `/proc/sys/kernel/${name}`),
-            ...[
-              '/proc/sysrq-trigger',
-              '/sys/kernel/uevent_helper',
-              '/proc/sys/fs/binfmt_misc/register',
-              '/proc/sys/vm/*',
-              '/proc/sys/net/ipv4/ip_forward',
-              '/proc/acpi/*',
-              '/proc/irq/*/smp_affinity',
-            ],
-            ...[
-              '/sys/fs/cgroup/*/release_agent',
-              '/sys/fs/cgroup/release_agent',
-              '/sys/class/*/*/uevent',
-              '/sys/block/*/uevent',
-              '/sys/kernel/mm/*/*',
-              '/sys/power/state',
-              '/sys/firmware/efi/efivars/*',
-            ],
-          ])
-        )
-          .split('\n')
-          .filter(Boolean)
-          .slice(0, 5),
-        'none opens',
-      ),
+    run: opening('w', [
+      ...[
+        'core_pattern',
+        'modprobe',
+        'hotplug',
+        'poweroff_cmd',
+        'sysrq',
+        'panic',
+        'randomize_va_space',
+        'domainname',
+      ].map((name) => `/proc/sys/kernel/${name}`),
+      ...[
+        '/proc/sysrq-trigger',
+        '/sys/kernel/uevent_helper',
+        '/proc/sys/fs/binfmt_misc/register',
+        '/proc/sys/vm/*',
+        '/proc/sys/net/ipv4/ip_forward',
+        '/proc/acpi/*',
+        '/proc/irq/*/smp_affinity',
+      ],
+      ...[
+        '/sys/fs/cgroup/*/release_agent',
+        '/sys/fs/cgroup/release_agent',
+        '/sys/class/*/*/uevent',
+        '/sys/block/*/uevent',
+        '/sys/kernel/mm/*/*',
+        '/sys/power/state',
+        '/sys/firmware/efi/efivars/*',
+      ],
+    ]),
   },
   {
     id: 'files.control-groups',
     tries: 'opens the files of control groups for writing, to leave its own or to change its limits',
     short: true,
     on: ['bubblewrap-root', 'docker', 'open'],
-    run: async (context) =>
-      brokenBy(
-        (
-          await context.perl('open.pl', [
-            'w',
-            ...['', '*/', '*/*/', '*/*/*/'].flatMap((depth) =>
-              [
-                'tasks',
-                'cgroup.procs',
-                'memory.limit_in_bytes',
-                'memory.max',
-                'pids.max',
-                'notify_on_release',
-                'cgroup.subtree_control',
-                'devices.allow',
-              ].map((name) => `/sys/fs/cgroup/${depth}${name}`),
-            ),
-          ])
-        )
-          .split('\n')
-          .filter(Boolean)
-          .slice(0, 5),
-        'none opens',
+    run: opening('w', [
+      ...['', '*/', '*/*/', '*/*/*/'].flatMap((depth) =>
+        [
+          'tasks',
+          'cgroup.procs',
+          'memory.limit_in_bytes',
+          'memory.max',
+          'pids.max',
+          'notify_on_release',
+          'cgroup.subtree_control',
+          'devices.allow',
+        ].map((name) => `/sys/fs/cgroup/${depth}${name}`),
       ),
+    ]),
   },
   {
     id: 'files.system-writable',
     tries: 'opens programs and settings that it shares with the host or with others for writing',
     short: true,
     on: ['bubblewrap-root', 'docker', 'open'],
-    run: async (context) =>
-      brokenBy(
-        (
-          await context.perl('open.pl', [
-            'w',
-            '/usr/bin/[a-g]*',
-            '/usr/lib/*/libc.so.6',
-            '/etc/*',
-            '/opt/node/bin/node',
-            '/usr/local/bin/*',
-            '/proc/1/exe',
-            '/proc/self/exe',
-            '/sbin/docker-init',
-            '/run/command',
-          ])
-        )
-          .split('\n')
-          .filter(Boolean)
-          .slice(0, 5),
-        'none opens',
-      ),
+    run: opening('w', [
+      '/usr/bin/[a-g]*',
+      '/usr/lib/*/libc.so.6',
+      '/etc/*',
+      '/opt/node/bin/node',
+      '/usr/local/bin/*',
+      '/proc/1/exe',
+      '/proc/self/exe',
+      '/sbin/docker-init',
+      '/run/command',
+    ]),
   },
   {
     id: 'files.device-nodes',

@@ -7,7 +7,7 @@ import type { RunEvent } from '../../src/contract/event.ts'
 import type { RunState } from '../../src/contract/state.ts'
 import { createPrincipalWithKey } from '../../src/store/api-keys.ts'
 import type { Db } from '../../src/store/db.ts'
-import { readLogPages } from '../../src/store/events.ts'
+import { type OpenMessage, readLogPages } from '../../src/store/events.ts'
 import { acceptFollowup, type NewFollowup } from '../../src/store/followups.ts'
 import { claimRuns, type Lease } from '../../src/store/leases.ts'
 import { insertRun, interruptRun, type NewRun } from '../../src/store/runs.ts'
@@ -130,4 +130,11 @@ export async function readStored(db: Db, run_id: string): Promise<Stored> {
   const [row] = found.rows
   if (!row) throw new Error('There is no such run.')
   return row
+}
+
+/** The texts of a run that are on their way. */
+export async function readOpenMessages(db: Db, run_id: string): Promise<OpenMessage[]> {
+  const found = await sql<OpenMessage>`
+    select message_id, text from open_messages where run_id = ${run_id} order by message_id`.execute(db)
+  return found.rows
 }

@@ -84,7 +84,7 @@ interface Table {
   rows: readonly (readonly string[])[]
 }
 
-/** The table without the columns for which there is no room: spare ones first, then others from the right. */
+/** Drops columns until the table fits: spare ones first, then others from the right. */
 function fit(columns: readonly Column[], rows: Table['rows'], width: number): Table {
   const least = widthsOf(columns, rows).map((each, at) =>
     columns[at]?.flexible ? Math.min(each, LEAST) : each,

@@ -24,8 +24,8 @@ export class Refused extends Error {
 }
 
 /**
- * A name without a public address. One that is not there, or cannot be looked up at the moment, is no other case: whoever asks must
- * not learn from the difference which internal names are. So it may be gone the next time.
+ * A name without a public address. A missing name and a failed lookup get the same refusal, because a difference would tell
+ * which internal names exist. A retry can succeed: the lookup may have failed only this time.
  */
 export class NotPublic extends Refused {
   constructor(target: Target) {

@@ -56,7 +56,7 @@ async function findAccounts(
     throw new SandboxImageError(
       `has more than ${MAX_BYTES / 1024} KiB in /etc/${name}, which sandboxes do not allow`,
     )
-  // A colon would end the path where the engine is told of it.
+  // Binds are written `source:target:mode`, so a colon would end the path.
   const is_free = !path.includes(':') && !COVERED.some((folder) => path.startsWith(`${folder}/`))
   const is_there = file !== null || path === `/etc/${name}`
   return { file, targets: is_free && is_there ? { [name]: path } : {} }

@@ -64,7 +64,7 @@ export async function stopContainer(docker: Docker, container: Docker.Container)
     throw new SandboxFault('the Docker engine could not stop the container')
 }
 
-/** Kills and removes it. Throws `SandboxFault` unless it is gone then, whoever removed it. */
+/** Kills and removes the container. Throws `SandboxFault` if it is still there afterwards; another caller may have removed it. */
 export async function removeContainer(docker: Docker, container: Docker.Container): Promise<void> {
   try {
     await killBeside(docker, container, container.remove({ force: true, v: true }))

@@ -24,7 +24,7 @@ export async function connectEngine(options: { timeout?: number }): Promise<Dock
   return client
 }
 
-/** None is waited for without end, but for streams: whoever reads one has a limit for it. */
+/** Gives every call a limit on its time, except streams: their readers have limits of their own. */
 function limitCalls({ modem }: Docker): void {
   const dial = modem.dial.bind(modem)
   modem.dial = (options, callback) => {

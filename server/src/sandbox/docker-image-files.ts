@@ -3,7 +3,7 @@ import type Docker from 'dockerode'
 import { unpackTar } from 'modern-tar'
 import { statusOf } from './docker-engine.ts'
 
-/** From here on a mode says that it is no ordinary file: modes are those of Go's `os.FileMode`. */
+/** The lowest type bit of Go's `os.FileMode`: a mode at or above it is a link, a folder, a pipe or a device. */
 const LEAST_SPECIAL_MODE = 2 ** 19
 
 export interface FileInside {

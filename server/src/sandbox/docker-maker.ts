@@ -204,7 +204,7 @@ export class DockerMaker {
     if (targets.length === 0) return []
     const volume = this.#docker.getVolume(`${ref.id}-program`)
     const found = await volume.inspect().catch((error) => {
-      // The sandbox is gone, which whoever makes the container finds out.
+      // The sandbox is gone; creating its container fails and says so.
       if (statusOf(error) === 404) return null
       throw error
     })

@@ -52,6 +52,16 @@ describe('the frame of the web page', { skip }, () => {
     }
   })
 
+  test('a tab that showed another service before says nothing of that one', async () => {
+    {
+      await using before_it = await openPage(through())
+      await before_it.page.evaluate("setInterval(() => fetch('/healthz'), 1)")
+    }
+    await using opened = await openPage(service)
+    await opened.page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor()
+    assert.deepEqual(opened.complaints, [])
+  })
+
   test('a page that could not be read is read again once the service is back', async () => {
     await using opened = await openPage(through(), { reads_ahead: true })
     const { page } = opened

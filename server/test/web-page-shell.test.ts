@@ -60,6 +60,9 @@ describe('the frame of the web page', { skip }, () => {
     await using opened = await openPage(service)
     await opened.page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor()
     assert.deepEqual(opened.complaints, [])
+    // What this page asks of another place is still seen.
+    await opened.page.evaluate(`fetch(${JSON.stringify(through().base_url)}).catch(() => {})`)
+    assert.notDeepEqual(opened.complaints, [])
   })
 
   test('a page that could not be read is read again once the service is back', async () => {

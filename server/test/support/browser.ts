@@ -159,21 +159,27 @@ export async function moveTo(page: Page, path: string): Promise<void> {
 /** What a page did that it should not have done, so far. A page that behaves leaves it empty. */
 export function watchPage(page: Page, origin: string): string[] {
   const complaints: string[] = []
+  // A tab may still show the page of another service, which goes on asking that one until this page takes its place.
+  const isHere = (): boolean => page.url().startsWith(`${origin}/`)
   page.on('console', (message) => {
+    if (!isHere()) return
     // Chromium breaks off what it asks for when an interface of the machine comes or goes, as with each container of other tests.
     // The page asks again.
     if (message.text().includes('net::ERR_NETWORK_CHANGED')) return
     // Violations of the Content-Security-Policy are errors here too.
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
   })
-  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('pageerror', (error) => {
+    if (isHere()) complaints.push(String(error))
+  })
   page.on('dialog', async (dialog) => {
     complaints.push(`dialog: ${dialog.message()}`)
     await dialog.dismiss()
   })
   page.on('request', (request) => {
     const { protocol, origin: target } = new URL(request.url())
-    if (target !== origin && protocol !== 'data:') complaints.push(`outside request: ${request.url()}`)
+    if (isHere() && target !== origin && protocol !== 'data:')
+      complaints.push(`outside request: ${request.url()}`)
   })
   return complaints
 }

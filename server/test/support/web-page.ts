@@ -29,9 +29,6 @@ export async function openPage(
   const is_loaded =
     is_signed_in && !reads_ahead && page.url().startsWith(`${origin}/`) && (await isWebPage(page))
   if (is_loaded) await page.evaluate(FORGET)
-  // The page of another service goes on asking that one until it is left, which is no fault of this page.
-  if (page.url().startsWith('http') && !page.url().startsWith(`${origin}/`))
-    await page.goto(`${origin}/assets/mark.svg`)
   const complaints = watchPage(page, origin)
   if (is_loaded) await moveTo(page, at)
   else await page.goto(origin + at)

@@ -1182,6 +1182,11 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * @description The kind of work. A tool of a tool server is an `integration`.
+         * @enum {string}
+         */
+        ActionCategory: "command" | "files" | "search" | "integration" | "documents" | "computer" | "review" | "skill";
         /** @description A service account that executes runs. */
         AgentIdentity: {
             /** @enum {string} */
@@ -1727,87 +1732,108 @@ export interface components {
             tokens_before: number;
         };
         Conversation: {
-            /** @description Of the first page: the runs that its runs created, and those below these, as far as the caller may see them: at most 100, five deep, with steps of 1 MiB together. */
-            children?: components["schemas"]["ConversationChild"][];
             conversation_id: string;
             page_info: components["schemas"]["PageInfo"];
             /** @description The runs that this page is of. */
             run_ids: string[];
-            /** @description A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number. */
+            /** @description A step is a message of the caller and everything up to the next one. A step that is longer than a page goes on in the next page, under the same `id`. The runs that a step created are nested in it, and those below them, if the caller may see them: at most 100 runs, five deep, with 1 MiB of steps together; `run.page_info` says whose steps are not all here. */
             steps: components["schemas"]["ConversationStep"][];
         };
-        /** @description A run below one of the conversation. */
-        ConversationChild: {
-            children?: components["schemas"]["ConversationChild"][];
-            conversation_id: string;
+        ConversationActionBlock: {
+            category: components["schemas"]["ActionCategory"];
+            /** @description The `tool_call_id` in the log. */
+            id: string;
+            input: {
+                [key: string]: unknown;
+            };
+            /** @description The tool, as the agent names it. */
+            name: string;
+            /** @description A short line for people. */
+            title?: string;
+            /** @constant */
+            type: "action";
+        };
+        ConversationActionResultBlock: {
+            action_id: string;
+            category: components["schemas"]["ActionCategory"];
+            name: string;
+            output: {
+                duration_ms?: number;
+                exit_code?: number | null;
+                /**
+                 * @description The action printed more than 64 KiB, and `text` is the end. The events have more.
+                 * @constant
+                 */
+                is_truncated?: true;
+                text: string;
+            };
+            /**
+             * @description `denied`: the action was not carried out, because a person or a rule did not allow it.
+             * @enum {string}
+             */
+            state: "running" | "completed" | "failed" | "denied";
+            /** @constant */
+            type: "action_result";
+        };
+        ConversationBlock: components["schemas"]["ConversationTextBlock"] | components["schemas"]["ConversationActionBlock"] | components["schemas"]["ConversationActionResultBlock"] | components["schemas"]["ConversationEventBlock"];
+        ConversationEventBlock: {
+            data: {
+                [key: string]: unknown;
+            };
+            /** @description The message in the log that it comes from. */
+            message_id?: string;
+            /** @description The event in the log. `reasoning` is what the model thought before it answered; `data.text` has it. */
+            name: string;
+            /** @constant */
+            type: "event";
+        };
+        ConversationMessage: {
+            content: components["schemas"]["ConversationBlock"][];
+            /** @description The messages and tool calls in the log that it comes from; of others the run and sequence. */
+            message_ids: string[];
+            /** @enum {string} */
+            role: "user" | "assistant" | "tool" | "system";
+            run_id: string;
             /**
              * Format: date-time
              * @description RFC 3339, UTC, milliseconds.
              */
-            created_at: string;
-            /** @description Where its conversation goes on: `GET /agent/conversations/{conversation_id}`. */
-            page_info: components["schemas"]["PageInfo"];
-            parent_run_id: string;
-            run_id: string;
-            state: components["schemas"]["RunState"];
-            /** @description Of its conversation; none where the answer would be too large, and `page_info` says that there is more. */
-            steps: components["schemas"]["ConversationStep"][];
-            title: string;
+            timestamp: string;
         };
         ConversationRedirect: {
             /** @description To be watched instead: the conversation goes on there. Absent where nothing is at work. */
             session_id?: string;
         };
         ConversationStep: {
-            messages: {
-                blocks: (components["schemas"]["ConversationStepMessageBlockText"] | components["schemas"]["ConversationStepMessageBlockReasoning"] | components["schemas"]["ConversationStepMessageBlockAction"] | components["schemas"]["ConversationStepMessageBlockActionResult"] | components["schemas"]["ConversationStepMessageBlockEvent"])[];
-                /**
-                 * Format: date-time
-                 * @description RFC 3339, UTC, milliseconds.
-                 */
-                created_at: string;
-                message_id: string;
-                /** @enum {string} */
-                role: "user" | "assistant" | "system";
-                run_id: string;
-            }[];
-            step: number;
+            /**
+             * Format: date-time
+             * @description When the last thing happened in it, or in a step nested in it.
+             */
+            completed_at?: string;
+            /** @description The beginning of the caller's message, or the title of the run that did the step. */
+            description?: string;
+            id: string;
+            messages: components["schemas"]["ConversationMessage"][];
+            /** @description A run below this conversation did the step. `steps` is that run's own conversation. */
+            run?: components["schemas"]["ConversationStepRun"];
+            /**
+             * Format: date-time
+             * @description When its first message came.
+             */
+            started_at?: string;
+            steps: components["schemas"]["ConversationStep"][];
         };
-        ConversationStepMessageBlockAction: {
-            action_id: string;
-            input: {
-                [key: string]: unknown;
-            };
-            name: string;
-            title?: string;
-            /** @constant */
-            type: "action";
+        ConversationStepRun: {
+            conversation_id: string;
+            /** @description Whether the run's conversation has more than `steps` shows: `GET /agent/conversations/{conversation_id}`. */
+            page_info: components["schemas"]["PageInfo"];
+            parent_run_id: string;
+            run_id: string;
+            state: components["schemas"]["RunState"];
         };
-        ConversationStepMessageBlockActionResult: {
-            action_id: string;
-            duration_ms?: number;
-            exit_code?: number | null;
-            is_error: boolean;
-            output: string;
-            /** @description It printed more than 64 KiB, and `output` is the end. The events have more of it. */
-            output_truncated?: boolean;
-            /** @constant */
-            type: "action_result";
-        };
-        ConversationStepMessageBlockEvent: {
-            data: {
-                [key: string]: unknown;
-            };
-            event_type: string;
-            /** @constant */
-            type: "event";
-        };
-        ConversationStepMessageBlockReasoning: {
-            text: string;
-            /** @constant */
-            type: "reasoning";
-        };
-        ConversationStepMessageBlockText: {
+        ConversationTextBlock: {
+            /** @description The message in the log that it comes from. */
+            message_id?: string;
             text: string;
             /** @constant */
             type: "text";

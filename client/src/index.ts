@@ -42,6 +42,7 @@ export type { PageList } from './page-list.ts'
 export type { QueryParams, QueryValue } from './query.ts'
 export type { CreateRunParams, ForkRunParams, ReplayRunParams, WaitOptions } from './runs.ts'
 export {
+  type ActionCategory,
   type AgentIdentity,
   type AgentSkill,
   type AmbientAgentConfig,
@@ -57,7 +58,8 @@ export {
   type ChangedFile,
   type ComparedRepository,
   type Conversation,
-  type ConversationChild,
+  type ConversationBlock,
+  type ConversationMessage,
   type ConversationParams,
   type ConversationRedirect,
   type ConversationStep,

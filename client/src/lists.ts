@@ -4,6 +4,7 @@ import type {
   ApiKey,
   AuditEntry,
   Conversation,
+  ConversationMessage,
   ConversationStep,
   Environment,
   ListAgentIdentitiesResponse,
@@ -97,13 +98,13 @@ export class AuditList extends PageList<ListAuditLogResponse, AuditEntry> {
   }
 }
 
-/** The steps of a conversation, each whole: one that is longer than a page goes on in the next, under the same number. */
+/** The steps of a conversation, each whole: one that is longer than a page goes on in the next, under the same `id`. */
 export class ConversationPages extends PageList<Conversation, ConversationStep> {
   async *[Symbol.asyncIterator](): AsyncGenerator<ConversationStep, void, undefined> {
     let open: ConversationStep | undefined
     for await (const page of this.pages()) {
       for (const step of page.steps) {
-        if (open?.step === step.step) open = joinSteps(open, step)
+        if (open?.id === step.id) open = joinSteps(open, step)
         else {
           if (open) yield open
           open = step
@@ -114,13 +115,23 @@ export class ConversationPages extends PageList<Conversation, ConversationStep> 
   }
 }
 
+function joinSteps(step: ConversationStep, rest: ConversationStep): ConversationStep {
+  const completed_at = [step.completed_at ?? '', rest.completed_at ?? ''].sort()[1]
+  return {
+    ...{ ...rest, ...step, ...(completed_at && { completed_at }) },
+    messages: joinMessages(step.messages, rest.messages),
+    steps: [...step.steps, ...rest.steps],
+  }
+}
+
 /** Within a step no two messages in a row are of the same role and run: these are one, cut by the page's end. */
-function joinSteps({ step, messages }: ConversationStep, rest: ConversationStep): ConversationStep {
-  const [last, first] = [messages.at(-1), rest.messages[0]]
+function joinMessages(messages: ConversationMessage[], rest: ConversationMessage[]): ConversationMessage[] {
+  const [last, first] = [messages.at(-1), rest[0]]
   if (!last || !first || last.role !== first.role || last.run_id !== first.run_id)
-    return { step, messages: [...messages, ...rest.messages] }
-  const joined = { ...last, blocks: [...last.blocks, ...first.blocks] }
-  return { step, messages: [...messages.slice(0, -1), joined, ...rest.messages.slice(1)] }
+    return [...messages, ...rest]
+  const content = [...last.content, ...first.content]
+  const joined = { ...last, content, message_ids: [...last.message_ids, ...first.message_ids] }
+  return [...messages.slice(0, -1), joined, ...rest.slice(1)]
 }
 
 /** Webhooks. */

@@ -26,11 +26,11 @@ async function hear({ thread, text }: { thread: string; text: string }): Promise
 async function lastWords(run_id: string): Promise<string> {
   let words = ''
   for await (const { messages } of client.runs.conversation(run_id))
-    for (const { role, blocks } of messages)
-      for (const block of blocks) {
+    for (const { role, content } of messages)
+      for (const block of content) {
         if (role === 'assistant' && block.type === 'text') words = block.text
         // A job without a model speaks through its commands.
-        else if (block.type === 'action_result') words = block.output
+        else if (block.type === 'action_result') words = block.output.text
       }
   return words
 }

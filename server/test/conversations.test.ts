@@ -32,18 +32,24 @@ onEitherService('a conversation', (service) => {
     const { conversation_id } = await admin.ended(first)
     const second = await admin.create({ prompt: shell('echo two; exit 4'), conversation_id })
     assert.equal((await admin.ended(second)).conversation_id, conversation_id)
+    const child = await admin.create({ prompt: 'Below.', parent_run_id: second })
     const { run_ids, steps } = await admin.json<Conversation>('GET', `/agent/runs/${second}/conversation`)
     assert.deepEqual(run_ids, [first, second])
     assert.deepEqual(
-      steps.map(({ step }) => step),
-      [1, 2],
+      steps.map((step) => [step.id, step.steps.map(({ id }) => id)]),
+      [
+        [`${conversation_id}:1`, []],
+        [`${conversation_id}:2`, [child]],
+      ],
     )
     const told = steps.map(({ messages }) =>
-      messages.flatMap(({ role, blocks }) =>
-        blocks.flatMap((block) => {
+      messages.flatMap(({ role, content }) =>
+        content.flatMap((block) => {
           if (block.type === 'text') return [[role, block.text]]
           if (block.type === 'action') return [[role, block.name, block.input.command]]
-          return block.type === 'action_result' ? [[role, block.output, block.is_error, block.exit_code]] : []
+          return block.type === 'action_result'
+            ? [[role, block.output.text, block.state, block.output.exit_code]]
+            : []
         }),
       ),
     )
@@ -52,12 +58,12 @@ onEitherService('a conversation', (service) => {
         ['user', `Begin.\n${shell('echo one')}`],
         ['assistant', 'Begin.'],
         ['assistant', 'bash', 'echo one'],
-        ['assistant', 'one\n', false, 0],
+        ['tool', 'one\n', 'completed', 0],
       ],
       [
         ['user', shell('echo two; exit 4')],
         ['assistant', 'bash', 'echo two; exit 4'],
-        ['assistant', 'two\n', true, 4],
+        ['tool', 'two\n', 'failed', 4],
       ],
     ])
   })
@@ -76,33 +82,38 @@ onEitherService('a conversation', (service) => {
     for (const title of ['three', 'four', 'five', 'six']) deepest = await below(deepest, title)
     const whole = await other.json<Conversation>('GET', `/agent/conversations/${parent}`)
     const titles: string[] = []
-    for (let { children } = whole; children; children = children[0]?.children) {
-      assert.equal(children.length, 1)
-      titles.push(children[0]?.title ?? '')
+    for (let [step] = whole.steps; step?.steps.length; [step] = step.steps[0]?.steps ?? []) {
+      assert.equal(step.steps.length, 1)
+      titles.push(step.steps[0]?.description ?? '')
     }
     assert.deepEqual(titles, ['one', 'two', 'three', 'four', 'five'])
-    const [child] = whole.children ?? []
+    const [child] = whole.steps[0]?.steps ?? []
     assert.deepEqual(
-      [child?.run_id, child?.parent_run_id, child?.conversation_id, child?.state],
-      [one, parent, one, 'QUEUED'],
+      [child?.id, child?.run],
+      [
+        one,
+        {
+          ...{ run_id: one, parent_run_id: parent, conversation_id: one, state: 'QUEUED' },
+          page_info: { has_next_page: false },
+        },
+      ],
     )
-    assert.deepEqual(
-      child?.steps,
-      (await admin.json<Conversation>('GET', `/agent/conversations/${one}`)).steps,
-    )
+    const [own] = (await admin.json<Conversation>('GET', `/agent/conversations/${one}`)).steps
+    assert.deepEqual([child?.steps[0]?.id, child?.steps[0]?.messages], [own?.id, own?.messages])
     assert.match(JSON.stringify(child?.steps), /prompt of one/)
-    assert.equal('children' in (await admin.json<object>('GET', `/agent/conversations/${deepest}`)), false)
-    const seen = (await admin.json<Conversation>('GET', `/agent/runs/${parent}/conversation`)).children
+    const last = await admin.json<Conversation>('GET', `/agent/conversations/${deepest}`)
+    assert.deepEqual(last.steps[0]?.steps, [])
+    const seen = (await admin.json<Conversation>('GET', `/agent/runs/${parent}/conversation`)).steps[0]
     assert.deepEqual(
-      seen?.map(({ title }) => title),
+      seen?.steps.map(({ description }) => description),
       ['one', 'hidden'],
     )
     // What would be too much is named, and left to be read by itself.
     const large = await admin.create({ prompt: 'large', ...IDLE })
     for (const title of ['a', 'b', 'c']) await below(large, title, { prompt: title.repeat(600_000) })
-    const { children } = await admin.json<Conversation>('GET', `/agent/conversations/${large}`)
+    const { steps } = await admin.json<Conversation>('GET', `/agent/conversations/${large}`)
     assert.deepEqual(
-      children?.map(({ steps, page_info }) => [steps.length, page_info.has_next_page]),
+      steps[0]?.steps.map(({ steps, run }) => [steps.length, run?.page_info.has_next_page]),
       [
         [1, false],
         [0, true],

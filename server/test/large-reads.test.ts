@@ -87,6 +87,7 @@ onFace('what is large', (service) => {
     const lease = await worker.start(run_id)
     for (const [i, command] of commands.entries())
       await worker.print(lease, command, `${i}\n${noise(55_000)}`)
+    const child = await admin.create({ prompt: 'Below.', parent_run_id: run_id })
     await worker.end(lease)
     const { conversation_id } = await admin.get(run_id)
     const config = { worker_host: NOBODY }
@@ -105,26 +106,30 @@ onFace('what is large', (service) => {
     }
     // The first step is more than a page; it ends between two of its commands.
     assert.deepEqual(
-      pages.map(({ run_ids, steps }) => [run_ids, steps.map(({ step }) => step)]),
+      pages.map(({ run_ids, steps }) => [
+        run_ids,
+        steps.map((step) => [step.id.slice(-2), ...step.steps.map(({ id }) => id)]),
+      ]),
       [
-        [[run_id], [1]],
+        [[run_id], [[':1']]],
         [
           [run_id, second],
-          [1, 2],
+          // It was created when the first page had ended.
+          [[':1', child], [':2']],
         ],
       ],
     )
     const blocks = pages.map(({ steps }) =>
-      steps.flatMap(({ messages }) => messages.flatMap((m) => m.blocks)),
+      steps.flatMap(({ messages }) => messages.flatMap((m) => m.content)),
     )
     assert.equal(blocks[0]?.at(-1)?.type, 'action_result')
     assert.equal(blocks[1]?.[0]?.type, 'action')
     const results = blocks.flat().filter((block) => block.type === 'action_result')
     assert.deepEqual(
-      results.map(({ output }) => output.split('\n')[0]),
+      results.map(({ output }) => output.text.split('\n')[0]),
       commands.map((_, i) => `${i}`),
     )
-    for (const { output } of results) assert(output.length > 50_000)
+    for (const { output } of results) assert(output.text.length > 50_000)
 
     const { next_cursor = '' } = pages[0]?.page_info ?? {}
     const other = await admin.create({ prompt: 'Another.', config })

@@ -62,8 +62,8 @@ describe('a long conversation', () => {
       usages.reduce((sum, { total_tokens }) => sum + total_tokens, 0),
     )
     const { steps } = await api.json<Conversation>('GET', `/agent/runs/${run_id}/conversation`)
-    const blocks = steps.flatMap(({ messages }) => messages.flatMap((message) => message.blocks))
-    const told = blocks.find((block) => block.type === 'event' && block.event_type === 'context.compacted')
+    const blocks = steps.flatMap(({ messages }) => messages.flatMap((message) => message.content))
+    const told = blocks.find((block) => block.type === 'event' && block.name === 'context.compacted')
     assert.deepEqual(told?.type === 'event' && told.data, compacted?.data)
   })
 

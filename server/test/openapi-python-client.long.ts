@@ -40,7 +40,7 @@ test('openapi-python-client makes a client that creates, lists and reads a run',
     const { state, events, blocks } = JSON.parse(stdout) as Record<string, string[]>
     assert.match(String(state), /SUCCEEDED/)
     assert(events?.includes('ToolOutputEvent') && events.includes('RunStateEvent'), String(events))
-    assert(blocks?.includes('ConversationStepMessageBlockAction'), String(blocks))
+    assert(blocks?.includes('ConversationActionBlock'), String(blocks))
   } finally {
     await service.stop()
   }

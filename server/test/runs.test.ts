@@ -140,17 +140,17 @@ onEitherService('runs', (service) => {
     const { steps } = await admin.json<Conversation>('GET', `/agent/runs/${run_id}/conversation`)
     const [result] = steps
       .flatMap((step) => step.messages)
-      .flatMap((message) => message.blocks)
+      .flatMap((message) => message.content)
       .filter((block) => block.type === 'action_result')
-    assert.equal(result?.exit_code, 0)
+    assert.equal(result?.output.exit_code, 0)
     const lines = Array.from({ length: 40_000 }, (_, index) => `${index + 1}\n`).join('')
     const output = textOf(await admin.events(run_id))
     const [numbers, rest] = [output.slice(0, lines.length), output.slice(lines.length)]
     assert(numbers === lines, 'A number is missing.')
     // The conversation has the end, which is all but a few bytes of one width.
-    assert.equal(result.output_truncated, true)
-    assert.equal(Buffer.byteLength(result.output), 64 * 1024)
-    assert(output.endsWith(result.output))
+    assert.equal(result.output.is_truncated, true)
+    assert.equal(Buffer.byteLength(result.output.text), 64 * 1024)
+    assert(output.endsWith(result.output.text))
     assert.equal(rest.replace('é', ''), 'a\ufffdb\ufffdc\ufffd\ufffd\ufffdd')
     // One character, though its bytes came one at a time.
     assert(rest.includes('é'))

@@ -1,6 +1,6 @@
 import {
   type Conversation,
-  type ConversationChild,
+  type ConversationMessage,
   type ConversationStep,
   NotFoundError,
   type RunEvent,
@@ -14,8 +14,6 @@ import type { Output } from '../output.ts'
 import { paintState } from '../run-text.ts'
 import { RunView } from '../run-view.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
-
-type Message = ConversationStep['messages'][number]
 
 interface TranscriptOptions extends ClientOptions {
   file: string
@@ -37,11 +35,13 @@ export function addConversationCommands(program: Command): void {
     if (output.format === 'json')
       return output.json({ ...first, steps: await Array.fromAsync(steps), page_info: undefined })
     const view = new RunView({ ...output, terminal: false }, { full: true })
+    const below: ConversationStep[] = []
     for await (const step of steps) {
       if (output.format === 'ndjson') output.json(step)
       else for (const message of step.messages) for (const event of eventsOf(message)) view.show(event)
+      below.push(...step.steps)
     }
-    if (output.format === 'text') for (const child of first.children ?? []) printBelow(child, output)
+    if (output.format === 'text') for (const step of below) printBelow(step, output)
   })
 
   addClientOptions(
@@ -81,32 +81,44 @@ async function findConversation(
 }
 
 /** A message as the events that it was made from, as far as they are shown. */
-function eventsOf({ message_id, run_id, role, created_at, blocks }: Message): RunEvent[] {
+function eventsOf({
+  message_ids: [id = ''],
+  run_id,
+  role,
+  timestamp,
+  content,
+}: ConversationMessage): RunEvent[] {
   const event = (type: string, data: object): RunEvent =>
-    ({ sequence: 0, run_id, type, occurred_at: created_at, data }) as RunEvent
-  return blocks.flatMap((block) => {
+    ({ sequence: 0, run_id, type, occurred_at: timestamp, data }) as RunEvent
+  return content.flatMap((block) => {
     switch (block.type) {
       case 'text':
-        return event(role === 'user' ? 'message.user' : 'message.assistant', { message_id, text: block.text })
-      case 'reasoning':
-        return event('reasoning', { text: block.text })
+        return event(role === 'user' ? 'message.user' : 'message.assistant', {
+          message_id: block.message_id ?? id,
+          text: block.text,
+        })
       case 'action':
-        return event('tool.call', { ...block, tool_call_id: block.action_id })
+        return event('tool.call', { ...block, tool_call_id: block.id })
       case 'action_result': {
-        const { action_id: tool_call_id, output, ...result } = block
-        const ended = event('tool.result', { tool_call_id, ...result })
-        return output ? [event('tool.output', { tool_call_id, text: output }), ended] : ended
+        const { action_id: tool_call_id, state } = block
+        const { text, exit_code, duration_ms } = block.output
+        const is_error = state === 'failed' || state === 'denied'
+        const ended = event('tool.result', { tool_call_id, is_error, exit_code, duration_ms })
+        return text ? [event('tool.output', { tool_call_id, text }), ended] : ended
       }
       case 'event':
-        return event(block.event_type, block.data)
+        return event(block.name, block.data)
       default:
         return []
     }
   })
 }
 
-/** Runs below those of the conversation, each of which has one of its own. */
-function printBelow({ run_id, state, title, children = [] }: ConversationChild, output: Output): void {
-  output.line(`${oneLine(run_id)}  ${paintState(oneLine(state), output.colors)}  ${oneLine(title)}`)
-  for (const child of children) printBelow(child, output)
+/** Runs below those of the conversation, each of which has a conversation of its own. */
+function printBelow({ run, description = '', steps }: ConversationStep, output: Output): void {
+  if (run) {
+    const state = paintState(oneLine(run.state), output.colors)
+    output.line(`${oneLine(run.run_id)}  ${state}  ${oneLine(description)}`)
+  }
+  for (const step of steps) printBelow(step, output)
 }

@@ -33,8 +33,8 @@ test('programs get its steps', LIMIT, async () => {
   const whole = JSON.parse((await home.run(['conversation', '@last', '-o', 'json'])).stdout) as Conversation
   assert.deepEqual([whole.conversation_id, whole.run_ids], [run.conversation_id, [run.run_id]])
   assert.deepEqual(
-    whole.steps.map(({ step }) => step),
-    [1, 2],
+    whole.steps.map(({ id }) => id),
+    [`${run.conversation_id}:1`, `${run.conversation_id}:2`],
   )
   const lines = (await home.run(['conversation', '@last', '-o', 'ndjson'])).stdout.trim().split('\n')
   assert.deepEqual(

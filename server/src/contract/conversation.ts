@@ -3,94 +3,130 @@ import { Cursor, PageInfo } from './page-info.ts'
 import { RunState } from './state.ts'
 import { Timestamp } from './timestamp.ts'
 
-const Block = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), text: z.string() }).meta({ id: 'ConversationStepMessageBlockText' }),
-  z
-    .object({ type: z.literal('reasoning'), text: z.string() })
-    .meta({ id: 'ConversationStepMessageBlockReasoning' }),
-  z
-    .object({
-      type: z.literal('action'),
-      action_id: z.string(),
-      name: z.string(),
-      input: z.record(z.string(), z.unknown()),
-      title: z.string().optional(),
-    })
-    .meta({ id: 'ConversationStepMessageBlockAction' }),
-  z
-    .object({
-      type: z.literal('action_result'),
-      action_id: z.string(),
-      is_error: z.boolean(),
-      output: z.string(),
-      output_truncated: z.boolean().optional().meta({
-        description: 'It printed more than 64 KiB, and `output` is the end. The events have more of it.',
-      }),
-      exit_code: z.int().nullable().optional(),
-      duration_ms: z.int().optional(),
-    })
-    .meta({ id: 'ConversationStepMessageBlockActionResult' }),
-  z
-    .object({ type: z.literal('event'), event_type: z.string(), data: z.record(z.string(), z.unknown()) })
-    .meta({ id: 'ConversationStepMessageBlockEvent' }),
-])
+/** What an action is about. The names of tools differ from agent to agent, these do not. */
+export const ActionCategory = z
+  .enum(['command', 'files', 'search', 'integration', 'documents', 'computer', 'review', 'skill'])
+  .meta({
+    id: 'ActionCategory',
+    description: 'The kind of work. A tool of a tool server is an `integration`.',
+  })
+export type ActionCategory = z.infer<typeof ActionCategory>
+
+const message_id = z.string().optional().meta({ description: 'The message in the log that it comes from.' })
+
+const Block = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('text'), text: z.string(), message_id }).meta({ id: 'ConversationTextBlock' }),
+    z
+      .object({
+        type: z.literal('action'),
+        id: z.string().meta({ description: 'The `tool_call_id` in the log.' }),
+        category: ActionCategory,
+        name: z.string().meta({ description: 'The tool, as the agent names it.' }),
+        input: z.record(z.string(), z.unknown()),
+        title: z.string().optional().meta({ description: 'A short line for people.' }),
+      })
+      .meta({ id: 'ConversationActionBlock' }),
+    z
+      .object({
+        type: z.literal('action_result'),
+        action_id: z.string(),
+        category: ActionCategory,
+        name: z.string(),
+        state: z.enum(['running', 'completed', 'failed', 'denied']).meta({
+          description:
+            '`denied`: the action was not carried out, because a person or a rule did not allow it.',
+        }),
+        output: z.object({
+          text: z.string(),
+          is_truncated: z.literal(true).optional().meta({
+            description: 'The action printed more than 64 KiB, and `text` is the end. The events have more.',
+          }),
+          exit_code: z.int().nullable().optional(),
+          duration_ms: z.int().optional(),
+        }),
+      })
+      .meta({ id: 'ConversationActionResultBlock' }),
+    z
+      .object({
+        type: z.literal('event'),
+        name: z.string().meta({
+          description:
+            'The event in the log. `reasoning` is what the model thought before it answered; `data.text` has it.',
+        }),
+        data: z.record(z.string(), z.unknown()),
+        message_id,
+      })
+      .meta({ id: 'ConversationEventBlock' }),
+  ])
+  .meta({ id: 'ConversationBlock' })
 export type ConversationBlock = z.infer<typeof Block>
 
 /** Of what one call printed, as much is read at its end: no reader of a history looks at more. */
 export const OUTPUT_BYTES = 64 * 1024
 
-const Message = z.object({
-  message_id: z.string(),
-  run_id: z.string(),
-  role: z.enum(['user', 'assistant', 'system']),
-  created_at: Timestamp,
-  blocks: z.array(Block),
-})
+const Message = z
+  .object({
+    role: z.enum(['user', 'assistant', 'tool', 'system']),
+    content: z.array(Block),
+    message_ids: z.array(z.string()).meta({
+      description:
+        'The messages and tool calls in the log that it comes from; of others the run and sequence.',
+    }),
+    run_id: z.string(),
+    timestamp: Timestamp,
+  })
+  .meta({ id: 'ConversationMessage' })
 export type ConversationMessage = z.infer<typeof Message>
 
-const Step = z.object({ step: z.int(), messages: z.array(Message) }).meta({ id: 'ConversationStep' })
-export type ConversationStep = z.infer<typeof Step>
+/** How deep runs of runs are nested. */
+export const MAX_CHILD_DEPTH = 5
+
+const StepRun = z
+  .object({
+    run_id: z.string(),
+    parent_run_id: z.string(),
+    conversation_id: z.string(),
+    state: RunState,
+    page_info: PageInfo.meta({
+      description:
+        "Whether the run's conversation has more than `steps` shows: `GET /agent/conversations/{conversation_id}`.",
+    }),
+  })
+  .meta({ id: 'ConversationStepRun' })
+
+export const ConversationStep = z
+  .object({
+    id: z.string(),
+    messages: z.array(Message),
+    get steps(): z.ZodArray<typeof ConversationStep> {
+      return z.array(ConversationStep)
+    },
+    description: z.string().optional().meta({
+      description: "The beginning of the caller's message, or the title of the run that did the step.",
+    }),
+    started_at: Timestamp.optional().meta({ description: 'When its first message came.' }),
+    completed_at: Timestamp.optional().meta({
+      description: 'When the last thing happened in it, or in a step nested in it.',
+    }),
+    run: StepRun.optional().meta({
+      description: "A run below this conversation did the step. `steps` is that run's own conversation.",
+    }),
+  })
+  .meta({ id: 'ConversationStep' })
+export type ConversationStep = z.infer<typeof ConversationStep>
 
 export const ConversationQuery = z.object({
   cursor: Cursor.optional().meta({ description: '`next_cursor` of the page before.' }),
 })
 
-/** How deep children of children are told. */
-export const MAX_CHILD_DEPTH = 5
-
-export const ConversationChild = z
-  .object({
-    run_id: z.string(),
-    parent_run_id: z.string(),
-    title: z.string(),
-    state: RunState,
-    created_at: Timestamp,
-    conversation_id: z.string(),
-    steps: z.array(Step).meta({
-      description:
-        'Of its conversation; none where the answer would be too large, and `page_info` says that there is more.',
-    }),
-    page_info: PageInfo.meta({
-      description: 'Where its conversation goes on: `GET /agent/conversations/{conversation_id}`.',
-    }),
-    get children(): z.ZodOptional<z.ZodArray<typeof ConversationChild>> {
-      return z.array(ConversationChild).optional()
-    },
-  })
-  .meta({ id: 'ConversationChild', description: 'A run below one of the conversation.' })
-export type ConversationChild = z.infer<typeof ConversationChild>
-
 export const Conversation = z
   .object({
     conversation_id: z.string(),
     run_ids: z.array(z.string()).meta({ description: 'The runs that this page is of.' }),
-    steps: z.array(Step).meta({
+    steps: z.array(ConversationStep).meta({
       description:
-        'A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number.',
-    }),
-    children: z.array(ConversationChild).optional().meta({
-      description:
-        'Of the first page: the runs that its runs created, and those below these, as far as the caller may see them: at most 100, five deep, with steps of 1 MiB together.',
+        'A step is a message of the caller and everything up to the next one. A step that is longer than a page goes on in the next page, under the same `id`. The runs that a step created are nested in it, and those below them, if the caller may see them: at most 100 runs, five deep, with 1 MiB of steps together; `run.page_info` says whose steps are not all here.',
     }),
     page_info: PageInfo,
   })

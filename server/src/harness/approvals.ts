@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { EventData } from '../contract/event.ts'
 import type { PermissionRule } from '../contract/permission.ts'
+import { DENIED_BY_RULE, DENIED_BY_USER } from '../log/denial.ts'
 import { isInterrupted, MARK } from '../log/interruption.ts'
 import type { Outcome } from './harness.ts'
 
@@ -41,7 +42,7 @@ export function waitForApproval({
 
 /** What an agent is told of a call that was denied. */
 export const describeDenial = ({ reason }: Pick<EventData<'approval.answered'>, 'reason'>): string =>
-  `The user denied this call.${reason?.trim() ? ` They said: ${reason.trim()}` : ''}`
+  `${DENIED_BY_USER}${reason?.trim() ? ` They said: ${reason.trim()}` : ''}`
 
 export const describeRefusal = ({ tool, pattern }: PermissionRule): string =>
-  `The permissions of this run deny this call (${pattern === undefined ? tool : `${tool}: ${pattern}`}). Do without it, or ask the user; do not look for a way around.`
+  `${DENIED_BY_RULE} (${pattern === undefined ? tool : `${tool}: ${pattern}`}). Do without it, or ask the user; do not look for a way around.`

@@ -4,6 +4,7 @@ import type { ConversationStep } from '../contract/conversation.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import { buildConversation } from './conversation.ts'
 import { endOfPage } from './conversation-page.ts'
+import { DENIED_BY_USER } from './denial.ts'
 
 const said = (message_id: string, text = message_id): NewEvent => ({
   type: 'message.assistant',
@@ -67,15 +68,19 @@ function join(pages: ConversationStep[][]): ConversationStep[] {
   const steps: ConversationStep[] = []
   for (const step of pages.flat()) {
     const open = steps.at(-1)
-    if (open?.step !== step.step) {
+    if (open?.id !== step.id) {
       steps.push(structuredClone(step))
       continue
     }
     for (const message of structuredClone(step.messages)) {
       const last = open.messages.at(-1)
-      if (last?.role === message.role && last.run_id === message.run_id) last.blocks.push(...message.blocks)
-      else open.messages.push(message)
+      if (last?.role === message.role && last.run_id === message.run_id) {
+        last.content.push(...message.content)
+        last.message_ids.push(...message.message_ids)
+      } else open.messages.push(message)
     }
+    open.description ??= step.description
+    if (step.completed_at) open.completed_at = step.completed_at
   }
   return steps
 }
@@ -99,11 +104,11 @@ function readPages(size: number): ConversationStep[][] {
 describe('a conversation', () => {
   test('has a step for each message of the caller', () => {
     assert.deepEqual(
-      WHOLE.map(({ step, messages }) => [step, messages.map(({ role }) => role)]),
+      WHOLE.map(({ id, messages }) => [id, messages.map(({ role }) => role)]),
       [
-        [1, ['system', 'user', 'system', 'assistant', 'system', 'assistant']],
-        [2, ['user', 'assistant']],
-        [3, ['user', 'assistant', 'system']],
+        ['c:1', ['system', 'user', 'system', 'assistant', 'tool', 'system', 'assistant']],
+        ['c:2', ['user', 'assistant', 'tool', 'assistant']],
+        ['c:3', ['user', 'assistant', 'system']],
       ],
     )
   })
@@ -120,25 +125,91 @@ describe('a conversation', () => {
       const second = buildConversation('c', LOG.slice(cut), [], first.end)
       const joined = join([first.conversation.steps, second.conversation.steps])
       assert.deepEqual(
-        joined.map(({ step, messages }) => [step, messages[0]?.message_id]),
-        WHOLE.map(({ step, messages }) => [step, messages[0]?.message_id]),
+        joined.map(({ id, messages }) => [id, messages[0]?.message_ids[0]]),
+        WHOLE.map(({ id, messages }) => [id, messages[0]?.message_ids[0]]),
       )
     }
+  })
+
+  test('says of what kind each action was and how it ended, in the shapes of the published client', () => {
+    const used = (id: string, name: string, input: Record<string, unknown>): NewEvent => ({
+      type: 'tool.call',
+      data: { tool_call_id: id, name, input },
+    })
+    const failed = (id: string, output: string, more = {}): NewEvent => ({
+      type: 'tool.result',
+      data: { tool_call_id: id, is_error: true, output, ...more },
+    })
+    const thought: NewEvent = { type: 'reasoning', data: { message_id: 't', text: 'Hm.' } }
+    const [whole] = buildConversation(
+      'c',
+      [
+        ...logOf('r', asked('Do it.'), thought, used('a', 'bash', { command: 'ls' })),
+        ...logOf('r', used('b', 'docs__find', {}), ended('a'), failed('b', DENIED_BY_USER)),
+        ...logOf(
+          'r',
+          used('d', 'Edit', {}),
+          failed('d', DENIED_BY_USER, { exit_code: 1 }),
+          failed('e', 'no'),
+        ),
+      ],
+      logOf('r', used('e', 'load_skill', {})),
+    ).conversation.steps
+    const at = '2026-01-01T00:00:00.000Z'
+    const message = (role: string, message_ids: string[], ...content: object[]) => ({
+      role,
+      content,
+      message_ids,
+      run_id: 'r',
+      timestamp: at,
+    })
+    const result = (action_id: string, category: string, name: string, state: string, output: object) => ({
+      type: 'action_result',
+      action_id,
+      category,
+      name,
+      state,
+      output,
+    })
+    assert.deepEqual(whole, {
+      ...{ id: 'c:1', description: 'Do it.', started_at: at, completed_at: at, steps: [] },
+      messages: [
+        message('user', ['Do it.'], { type: 'text', text: 'Do it.', message_id: 'Do it.' }),
+        message(
+          'assistant',
+          ['t', 'a', 'b'],
+          { type: 'event', name: 'reasoning', data: { text: 'Hm.' }, message_id: 't' },
+          { type: 'action', id: 'a', category: 'command', name: 'bash', input: { command: 'ls' } },
+          { type: 'action', id: 'b', category: 'integration', name: 'docs__find', input: {} },
+        ),
+        message(
+          'tool',
+          ['a', 'b'],
+          result('a', 'command', 'bash', 'completed', { text: '' }),
+          result('b', 'integration', 'docs__find', 'denied', { text: DENIED_BY_USER }),
+        ),
+        message('assistant', ['d'], { type: 'action', id: 'd', category: 'files', name: 'Edit', input: {} }),
+        message(
+          'tool',
+          ['d', 'e'],
+          result('d', 'files', 'Edit', 'failed', { text: DENIED_BY_USER, exit_code: 1 }),
+          // Its call was on the page before.
+          result('e', 'skill', 'load_skill', 'failed', { text: 'no' }),
+        ),
+      ],
+    })
   })
 
   test('has the end of what a call printed, in whole characters, and says that it is cut', () => {
     const results = (text: string) =>
       buildConversation('c', logOf('r', called('a'), ended('a')), logOf('r', printed('a', text)))
-        .conversation.steps.flatMap(({ messages }) => messages.flatMap(({ blocks }) => blocks))
-        .filter((block) => block.type === 'action_result')
+        .conversation.steps.flatMap(({ messages }) => messages.flatMap(({ content }) => content))
+        .flatMap((block) => (block.type === 'action_result' ? [block.output] : []))
     const fits = 'x'.repeat(64 * 1024)
-    assert.deepEqual(results(fits), [
-      { type: 'action_result', action_id: 'a', is_error: false, output: fits },
-    ])
+    assert.deepEqual(results(fits), [{ text: fits }])
     const [cut] = results(`${'🦊'.repeat(16 * 1024)}é`)
-    assert.equal(cut?.output_truncated, true)
     // A fox has four bytes and does not fit whole beside the last letter's two.
-    assert.equal(cut.output, `${'🦊'.repeat(16 * 1024 - 1)}é`)
+    assert.deepEqual(cut, { text: `${'🦊'.repeat(16 * 1024 - 1)}é`, is_truncated: true })
   })
 })
 

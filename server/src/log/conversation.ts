@@ -5,7 +5,9 @@ import {
   type ConversationStep,
   OUTPUT_BYTES,
 } from '../contract/conversation.ts'
-import type { EventData, RunEvent } from '../contract/event.ts'
+import type { EventData, RunEvent, StoredEvent } from '../contract/event.ts'
+import { categoryOf } from './action-category.ts'
+import { isDenied } from './denial.ts'
 import { indexLog, type LogIndex } from './log-index.ts'
 
 /** Where a page of a conversation begins: in which step, and whether something was said or done in it before. */
@@ -16,85 +18,104 @@ export interface StepPlace {
 
 const START: StepPlace = { step: 1, has_begun: false }
 
+/** As long as the title of a run may be. */
+const DESCRIPTION_CHARACTERS = 200
+
 /**
- * The conversation told by the log: a step for each message of the caller, in it the agent's messages, actions and
- * results, and what happened to the run. Output that the agent was not given in other words is joined into the result, its
- * end; `printed` has what was printed before this page. Text that was stored again under the same id counts in its last form,
- * at its first place. `end` is where the next page begins.
+ * The conversation as the log has it: a step for each of the caller's messages, in it the agent's messages, actions and
+ * their results, and what happened to the run. A result has what its call printed, the end of it, unless the agent was told
+ * something else. Text that was stored again under the same id counts in its last form, at its first place. `before` has what
+ * belongs to results of this page and came on an earlier one: calls, and what they printed. `end` is where the next page begins.
  */
 export function buildConversation(
   conversation_id: string,
   events: readonly RunEvent[],
-  printed: readonly RunEvent[] = [],
+  before: readonly RunEvent[] = [],
   begin = START,
 ): { conversation: Omit<Conversation, 'page_info'>; end: StepPlace } {
   const steps: ConversationStep[] = []
-  const { texts, outputs } = indexLog([...printed, ...events])
-  const actions = new Map<string, Extract<ConversationBlock, { type: 'action' }>>()
+  const { texts, outputs } = indexLog([...before, ...events])
+  const actions = new Map<string, Action>()
   const said = new Set<string>()
   const run_ids = new Set<string>()
   let { step, has_begun } = begin
-  const messages = (): ConversationMessage[] => {
+  const openStep = (at: string): ConversationStep => {
+    const id = `${conversation_id}:${step}`
     const open = steps.at(-1)
-    if (open?.step === step) return open.messages
-    const next: ConversationStep = { step, messages: [] }
+    if (open?.id === id) return open
+    const next: ConversationStep = { id, started_at: at, messages: [], steps: [] }
     steps.push(next)
-    return next.messages
+    return next
   }
   const add = (
-    event: RunEvent,
+    { run_id, occurred_at }: RunEvent,
     role: ConversationMessage['role'],
     message_id: string,
     block: ConversationBlock,
   ) => {
-    run_ids.add(event.run_id)
+    run_ids.add(run_id)
     has_begun ||= role !== 'system'
-    const list = messages()
-    const last = list.at(-1)
-    if (last && last.role === role && last.run_id === event.run_id) last.blocks.push(block)
-    else list.push({ message_id, run_id: event.run_id, role, created_at: event.occurred_at, blocks: [block] })
+    const open = openStep(occurred_at)
+    open.completed_at = occurred_at
+    if (role === 'user' && block.type === 'text')
+      open.description ??= shorten(block.text, DESCRIPTION_CHARACTERS)
+    const last = open.messages.at(-1)
+    if (last && last.role === role && last.run_id === run_id) {
+      last.content.push(block)
+      if (!last.message_ids.includes(message_id)) last.message_ids.push(message_id)
+    } else
+      open.messages.push({
+        role,
+        content: [block],
+        message_ids: [message_id],
+        run_id,
+        timestamp: occurred_at,
+      })
   }
-  const note = (event: RunEvent) =>
-    add(event, 'system', `${event.run_id}:${event.sequence}`, {
-      type: 'event',
-      event_type: event.type,
-      data: event.data,
-    })
+  const keep = ({ data: { tool_call_id, name, input, title } }: StoredEvent<'tool.call'>): Action => {
+    const titled = title === undefined ? {} : { title }
+    const category = categoryOf(name, input)
+    const action: Action = { type: 'action', id: tool_call_id, category, name, input, ...titled }
+    actions.set(tool_call_id, action)
+    return action
+  }
 
+  for (const event of before) if (event.type === 'tool.call') keep(event)
   for (const event of events) {
     switch (event.type) {
-      case 'message.user':
+      case 'message.user': {
         if (has_begun) step += 1
-        add(event, 'user', event.data.message_id, { type: 'text', text: event.data.text })
+        const { message_id, text } = event.data
+        add(event, 'user', message_id, { type: 'text', text, message_id })
         break
+      }
       case 'message.assistant':
       case 'reasoning': {
         const { message_id } = event.data
         const text = texts.get(message_id) ?? ''
         if (text === '' || said.has(message_id)) break
         said.add(message_id)
-        add(event, 'assistant', message_id, {
-          type: event.type === 'reasoning' ? 'reasoning' : 'text',
-          text,
-        })
+        const block: ConversationBlock =
+          event.type === 'reasoning'
+            ? { type: 'event', name: 'reasoning', data: { text }, message_id }
+            : { type: 'text', text, message_id }
+        add(event, 'assistant', message_id, block)
         break
       }
-      case 'tool.call': {
-        const { tool_call_id, name, input, title } = event.data
-        const titled = title === undefined ? {} : { title }
-        const action = { type: 'action' as const, action_id: tool_call_id, name, input, ...titled }
-        actions.set(tool_call_id, action)
-        add(event, 'assistant', tool_call_id, action)
+      case 'tool.call':
+        add(event, 'assistant', event.data.tool_call_id, keep(event))
         break
-      }
       case 'approval.requested': {
         const action = actions.get(event.data.tool_call_id)
         if (action && event.data.input) action.input = event.data.input
         break
       }
-      case 'tool.result':
-        add(event, 'assistant', event.data.tool_call_id, describeResult(event.data, outputs))
+      case 'tool.result': {
+        const { tool_call_id } = event.data
+        const action = actions.get(tool_call_id)
+        add(event, 'tool', tool_call_id, describeResult(event.data, action, outputs))
         break
+      }
       case 'setup':
       case 'attempt.lost':
       case 'interrupted':
@@ -106,30 +127,51 @@ export function buildConversation(
       case 'context.compacted':
       case 'egress.refused':
       case 'error':
-        note(event)
+        add(event, 'system', `${event.run_id}:${event.sequence}`, {
+          type: 'event',
+          name: event.type,
+          data: event.data,
+        })
         break
     }
   }
   return { conversation: { conversation_id, run_ids: [...run_ids], steps }, end: { step, has_begun } }
 }
 
-function describeResult(result: EventData<'tool.result'>, outputs: LogIndex['outputs']): ConversationBlock {
+type Action = Extract<ConversationBlock, { type: 'action' }>
+
+function describeResult(
+  result: EventData<'tool.result'>,
+  action: Action | undefined,
+  outputs: LogIndex['outputs'],
+): ConversationBlock {
   const { tool_call_id, output, is_error, exit_code, duration_ms } = result
+  const failed = isDenied(result) ? 'denied' : 'failed'
   return {
     type: 'action_result',
     action_id: tool_call_id,
-    is_error,
-    ...(output === undefined ? endOf(outputs.get(tool_call_id) ?? '') : { output }),
-    ...(exit_code === undefined ? {} : { exit_code }),
-    ...(duration_ms === undefined ? {} : { duration_ms }),
+    category: action?.category ?? 'integration',
+    name: action?.name ?? 'tool',
+    state: is_error ? failed : 'completed',
+    output: {
+      ...(output === undefined ? endOf(outputs.get(tool_call_id) ?? '') : { text: output }),
+      ...(exit_code === undefined ? {} : { exit_code }),
+      ...(duration_ms === undefined ? {} : { duration_ms }),
+    },
   }
 }
 
 /** The last OUTPUT_BYTES of a text, in whole characters. */
-function endOf(text: string): { output: string; output_truncated?: true } {
+function endOf(text: string): { text: string; is_truncated?: true } {
   const bytes = Buffer.from(text)
-  if (bytes.length <= OUTPUT_BYTES) return { output: text }
+  if (bytes.length <= OUTPUT_BYTES) return { text }
   let start = bytes.length - OUTPUT_BYTES
   while (((bytes[start] ?? 0) & 0xc0) === 0x80) start += 1
-  return { output: bytes.toString('utf8', start), output_truncated: true }
+  return { text: bytes.toString('utf8', start), is_truncated: true }
+}
+
+/** In whole characters. */
+const shorten = (text: string, most: number): string => {
+  const characters = [...text.trim().slice(0, 2 * most + 2)]
+  return characters.length <= most ? text.trim() : `${characters.slice(0, most - 1).join('')}…`
 }

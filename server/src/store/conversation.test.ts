@@ -79,7 +79,7 @@ onEitherDatabase('conversation', (open) => {
     assert.equal(whole.length, 6)
     for (const [index, after] of whole.entries()) {
       const part = await readConversation(db, conversation_id, actorOf(owner), after)
-      assert.deepEqual(part, { events: whole.slice(index + 1), printed: [], has_more: false })
+      assert.deepEqual(part, { events: whole.slice(index + 1), before: [], has_more: false })
     }
   })
 
@@ -101,7 +101,7 @@ onEitherDatabase('conversation', (open) => {
       printed('other', 'not this'),
       ended('other', 'in other words'),
     )
-    const { printed: read } = await readConversation(db, held.run_id, actorOf(held.principal_id))
+    const { before: read } = await readConversation(db, held.run_id, actorOf(held.principal_id))
     assert(textOf(read, 'many').endsWith('19'.repeat(8 * KIB)))
     assert(textOf(read, 'many').length >= OUTPUT_BYTES && textOf(read, 'many').length < 2 * OUTPUT_BYTES)
     assert.equal(textOf(read, 'last'), `${large}x`)
@@ -134,7 +134,7 @@ onEitherDatabase('conversation', (open) => {
         events.some((event) => event.type === 'tool.result' && event.data.tool_call_id === `c${i}`),
       )
       assert.equal(others.length, 0)
-      assert.equal(textOf(part?.printed ?? [], `c${i}`).length, 60 * KIB)
+      assert.equal(textOf(part?.before ?? [], `c${i}`).length, 60 * KIB)
     }
   })
 
@@ -157,6 +157,6 @@ onEitherDatabase('conversation', (open) => {
       ['message.assistant'],
       ['tool.call', 'tool.result'],
     ])
-    assert.equal(textOf(parts.at(-1)?.printed ?? [], 'c').length, 5 * 1024 * KIB)
+    assert.equal(textOf(parts.at(-1)?.before ?? [], 'c').length, 5 * 1024 * KIB)
   })
 })

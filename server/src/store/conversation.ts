@@ -15,8 +15,11 @@ const START: LogPart = { run_id: '00000000-0000-0000-0000-000000000000', sequenc
 export interface ConversationPart {
   /** Run after run, oldest first. */
   events: RunEvent[]
-  /** The `tool.output` of the results among them that have no output of their own: the end of it. */
-  printed: RunEvent[]
+  /**
+   * What belongs to results among them and came before: the calls of an earlier part, and the end of the `tool.output` of
+   * those that have no output of their own.
+   */
+  before: RunEvent[]
   has_more: boolean
 }
 
@@ -49,7 +52,27 @@ export async function readConversation(
     from (${page}) p join events e using (run_id, sequence) order by p.place`.execute(db)
   const events = rows.map(toRunEvent)
   const { printed, end } = await readPrinted(db, askOutputs(events, rows))
-  return { events: events.slice(0, end), printed, has_more: end !== undefined || isFollowed(rows) }
+  const shown = events.slice(0, end)
+  const calls = await readCalls(db, shown)
+  return { events: shown, before: [...calls, ...printed], has_more: end !== undefined || isFollowed(rows) }
+}
+
+/** The calls of results whose calls are not among the events: a part rarely ends between the two. */
+async function readCalls(db: Db, events: readonly RunEvent[]): Promise<RunEvent[]> {
+  const called = new Set<string>()
+  const asked = events.flatMap(({ run_id, type, data }) => {
+    if (type === 'tool.call') called.add(`${run_id} ${data.tool_call_id}`)
+    if (type !== 'tool.result' || called.has(`${run_id} ${data.tool_call_id}`)) return []
+    return [{ run_id, tool_call_id: data.tool_call_id }]
+  })
+  if (asked.length === 0) return []
+  const { rows } = await sql<EventRow>`
+    select e.run_id, e.sequence, e.type, e.data, e.occurred_at
+    from jsonb_to_recordset(${json(asked)}) a (run_id uuid, tool_call_id text)
+    join events e on e.run_id = a.run_id and e.type = 'tool.call' and e.data->>'tool_call_id' = a.tool_call_id`.execute(
+    db,
+  )
+  return rows.map(toRunEvent)
 }
 
 /** A result whose output is to be read, and where: between its call and itself. */

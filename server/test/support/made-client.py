@@ -26,7 +26,7 @@ events = {type(event).__name__ for event in page.events}
 conversation = get_run_conversation.sync(created.run_id, client=client)
 assert isinstance(conversation, models.Conversation), conversation
 blocks = {
-    type(block).__name__ for step in conversation.steps for message in step.messages for block in message.blocks
+    type(block).__name__ for step in conversation.steps for message in step.messages for block in message.content
 }
 assert list_environments.sync(client=client).environments == []
 print(json.dumps({"state": str(run.state), "events": sorted(events), "blocks": sorted(blocks)}))

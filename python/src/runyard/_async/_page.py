@@ -191,7 +191,7 @@ class AsyncConversationPage(AsyncPage[Conversation, ConversationStep, "AsyncConv
     """A page of a conversation, and the way to the next one.
 
     Iterated, every step of every page, each whole: one that is longer than a page goes on in the next, under the same
-    number.
+    `id`.
     """
 
     _noun = "steps"

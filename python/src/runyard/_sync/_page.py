@@ -192,7 +192,7 @@ class ConversationPage(Page[Conversation, ConversationStep, "ConversationPage"])
     """A page of a conversation, and the way to the next one.
 
     Iterated, every step of every page, each whole: one that is longer than a page goes on in the next, under the same
-    number.
+    `id`.
     """
 
     _noun = "steps"

@@ -107,34 +107,46 @@ const conversation = {
   run_ids: [RUN_ID],
   steps: [
     {
-      step: 1,
+      id: `${RUN_ID}:1`,
+      description: PROMPT,
+      started_at: '2026-11-24T09:14:02.655Z',
+      completed_at: '2026-11-24T09:14:11.512Z',
       messages: [
         {
-          message_id: RUN_ID,
-          run_id: RUN_ID,
           role: 'user',
-          created_at: '2026-11-24T09:14:02.655Z',
-          blocks: [{ type: 'text', text: PROMPT }],
+          content: [{ type: 'text', text: PROMPT, message_id: RUN_ID }],
+          message_ids: [RUN_ID],
+          run_id: RUN_ID,
+          timestamp: '2026-11-24T09:14:02.655Z',
         },
         {
-          message_id: `${RUN_ID}:9`,
-          run_id: RUN_ID,
           role: 'assistant',
-          created_at: '2026-11-24T09:14:09.307Z',
-          blocks: [
-            { type: 'text', text: 'I run the tests first.' },
-            { type: 'action', action_id: 'call_1', name: 'bash', input: { command: 'npm test' } },
+          content: [
+            { type: 'text', text: 'I run the tests first.', message_id: `${RUN_ID}:9` },
             {
-              type: 'action_result',
-              action_id: 'call_1',
-              is_error: false,
-              output: '41 passed\n',
-              exit_code: 0,
-              duration_ms: 2140,
+              ...{ type: 'action', id: 'call_1', category: 'command', name: 'bash' },
+              input: { command: 'npm test' },
             },
           ],
+          message_ids: [`${RUN_ID}:9`, 'call_1'],
+          run_id: RUN_ID,
+          timestamp: '2026-11-24T09:14:09.307Z',
+        },
+        {
+          role: 'tool',
+          content: [
+            {
+              ...{ type: 'action_result', action_id: 'call_1', category: 'command', name: 'bash' },
+              state: 'completed',
+              output: { text: '41 passed\n', exit_code: 0, duration_ms: 2140 },
+            },
+          ],
+          message_ids: ['call_1'],
+          run_id: RUN_ID,
+          timestamp: '2026-11-24T09:14:11.512Z',
         },
       ],
+      steps: [],
     },
   ],
   page_info: LAST_PAGE,

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Actor } from '../../contract/actor.ts'
 import type { Conversation } from '../../contract/conversation.ts'
 import { AppError } from '../../contract/error.ts'
+import type { RunEvent } from '../../contract/event.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import { isUuid } from '../../contract/run-id.ts'
@@ -11,9 +12,13 @@ import { readConversation } from '../../store/conversation.ts'
 import type { Db } from '../../store/db.ts'
 import { findEndedConversation, findLiveSession } from '../../store/redirects.ts'
 import { findConversation } from '../../store/runs.ts'
-import { readChildren } from '../child-conversations.ts'
 import type { Services } from '../context.ts'
-import { readConversationCursor, writeConversationCursor } from '../conversation-cursor.ts'
+import {
+  type ConversationPlace,
+  readConversationCursor,
+  writeConversationCursor,
+} from '../conversation-cursor.ts'
+import { nestRuns } from '../nested-runs.ts'
 import { serve, servePublic } from '../route.ts'
 import { requireRun } from './runs.ts'
 
@@ -46,31 +51,33 @@ export function serveConversations(app: FastifyInstance, services: Services): vo
 const noSuchConversation = (): AppError =>
   new AppError('resource_not_found', 'There is no conversation with this id.')
 
-/** A page; the first one with the runs below. */
+/** A page, with the runs that its steps created nested in them. */
 async function readWhole(
   db: Db,
   conversation_id: string,
   cursor: string | undefined,
   actor: Actor,
 ): Promise<Conversation> {
-  const page = await readPage(db, conversation_id, cursor, actor)
-  if (cursor !== undefined) return page
-  const read = (id: string) => readPage(db, id, undefined, actor)
-  const children = await readChildren(db, conversation_id, actor, read)
-  return children.length > 0 ? { ...page, children } : page
+  const place = cursor === undefined ? null : readConversationCursor(conversation_id, cursor)
+  const { page, end } = await readPage(db, conversation_id, place, actor)
+  const after = place && { run_id: place.after.run_id, at: place.after.at }
+  const read = async (id: string) => (await readPage(db, id, null, actor)).page
+  await nestRuns(db, page, { after, end: end && { run_id: end.run_id, at: end.occurred_at } }, actor, read)
+  return page
 }
 
+/** `end`: the last event of a page that others follow. */
 async function readPage(
   db: Db,
   conversation_id: string,
-  cursor: string | undefined,
+  place: ConversationPlace | null,
   actor: Actor,
-): Promise<Conversation> {
-  const place = cursor === undefined ? null : readConversationCursor(conversation_id, cursor)
+): Promise<{ page: Conversation; end: RunEvent | null }> {
   const part = await readConversation(db, conversation_id, actor, place?.after)
   const events = part.has_more ? part.events.slice(0, endOfPage(part.events)) : part.events
-  const { conversation, end } = buildConversation(conversation_id, events, part.printed, place?.begin)
-  const after = part.has_more && events.at(-1)
-  const next = after && writeConversationCursor(conversation_id, { after, begin: end })
-  return { ...conversation, page_info: pageInfo(next || null) }
+  const { conversation, end: begin } = buildConversation(conversation_id, events, part.before, place?.begin)
+  const end = (part.has_more && events.at(-1)) || null
+  const after = end && { run_id: end.run_id, sequence: end.sequence, at: end.occurred_at }
+  const next = after && writeConversationCursor(conversation_id, { after, begin })
+  return { page: { ...conversation, page_info: pageInfo(next) }, end }
 }

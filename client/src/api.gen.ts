@@ -41,6 +41,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/artifacts/{artifact_uid}/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download an artifact
+         * @description Redirects to a link, valid for 15 minutes, to its bytes.
+         */
+        get: operations["downloadArtifact"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/conversations/{conversation_id}": {
         parameters: {
             query?: never;
@@ -277,6 +297,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/run-by-external-reference": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find the run that produced an address
+         * @description The newest run that pushed this branch, opened this pull request or reported this address. `GET /agent/runs?reference_url=…` lists all of them.
+         */
+        get: operations["findRunByReference"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/runs": {
         parameters: {
             query?: never;
@@ -458,6 +498,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/runs/{run_id}/harness-usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what Claude Code or Codex has used
+         * @description Tokens by model and calls of tools, counted as that agent counts them. `request_usage` of the run has the same for every agent.
+         */
+        get: operations["getHarnessUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/runs/{run_id}/interrupt": {
         parameters: {
             query?: never;
@@ -557,6 +617,26 @@ export interface paths {
          * @description Ends what was opened with it at once, and streams within 30 seconds. Answers with the link as it was. For who created the run, and admins.
          */
         delete: operations["revokeShareLink"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/runs/{run_id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the timeline of a run
+         * @description When the run was created, claimed, set up, started, ended and stopped, read from its log. `GET /agent/runs/{run_id}/events` has everything else.
+         */
+        get: operations["getRunTimeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1110,6 +1190,26 @@ export interface paths {
          * @description Who did what, when and from where, newest first: writes, denials, links that were issued, secrets that runs were given. For admins.
          */
         get: operations["listAuditLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/networking/egress-ranges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the networks that requests of agents come from
+         * @description For allowlists of other services, as the operator of this one has set them.
+         */
+        get: operations["getEgressRanges"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1692,6 +1792,81 @@ export interface components {
             /** @description For people: the pull request, or else the branch. */
             url: string;
         };
+        ClaudeHarnessUsage: {
+            /**
+             * Format: date-time
+             * @description When the run used something last.
+             */
+            capturedAt: string;
+            /** @description The place of that event in the log. */
+            captureSequence: number;
+            /** @description The execution that used it. The counts are of all executions. */
+            executionId: number;
+            /** @constant */
+            harness: "CLAUDE_CODE";
+            /** @constant */
+            metricsVersion: 1;
+            snapshot: {
+                coverage: {
+                    tokenStatus: components["schemas"]["UsageCoverage"];
+                    toolStatus: components["schemas"]["UsageCoverage"];
+                };
+                payload: {
+                    /** @description By model. */
+                    attribution?: {
+                        model: string;
+                        usage: components["schemas"]["ClaudeTokens"];
+                    }[];
+                    toolCalls?: components["schemas"]["HarnessToolCalls"];
+                    usage?: components["schemas"]["ClaudeTokens"];
+                };
+            };
+        };
+        /** @description As Claude Code counts: tokens of the cache are not among `input_tokens`. */
+        ClaudeTokens: {
+            cache_creation_input_tokens?: number;
+            cache_read_input_tokens?: number;
+            input_tokens?: number;
+            output_tokens?: number;
+        };
+        CodexHarnessUsage: {
+            /**
+             * Format: date-time
+             * @description When the run used something last.
+             */
+            capturedAt: string;
+            /** @description The place of that event in the log. */
+            captureSequence: number;
+            /** @description The execution that used it. The counts are of all executions. */
+            executionId: number;
+            /** @constant */
+            harness: "CODEX";
+            /** @constant */
+            metricsVersion: 1;
+            snapshot: {
+                coverage: {
+                    tokenStatus: components["schemas"]["UsageCoverage"];
+                    toolStatus: components["schemas"]["UsageCoverage"];
+                };
+                payload: {
+                    /** @description By model. */
+                    attribution?: {
+                        model: string;
+                        usage: components["schemas"]["CodexTokens"];
+                    }[];
+                    toolCalls?: components["schemas"]["HarnessToolCalls"];
+                    usage?: components["schemas"]["CodexTokens"];
+                };
+            };
+        };
+        /** @description As Codex counts: tokens of the cache are among `input_tokens`. */
+        CodexTokens: {
+            cache_write_input_tokens?: number;
+            cached_input_tokens?: number;
+            input_tokens?: number;
+            output_tokens?: number;
+            total_tokens?: number;
+        };
         ComparedRepository: {
             /** @description What it was cloned at; null: it had no commit. */
             base_commit: string | null;
@@ -2028,6 +2203,10 @@ export interface components {
         DeleteTriggerResponse: {
             success: boolean;
         };
+        EgressRanges: {
+            /** @description IPv4 and IPv6 networks, as in `203.0.113.0/28`, each once. Empty while the operator names none (`RUNYARD_EGRESS_RANGES`). */
+            cidrs: string[];
+        };
         EgressRefusedEvent: {
             data: components["schemas"]["EgressRefusedEventData"];
             /**
@@ -2310,6 +2489,14 @@ export interface components {
             /** @description `oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks; `claude`, `codex`, `gemini`, `opencode`, `qwen` and `goose` are agents whose program the sandbox must have; operators add others. One that the installation does not have is refused with 400, and so is a field that the harness cannot honour. */
             type?: string;
         };
+        HarnessToolCalls: {
+            byName: {
+                [key: string]: number;
+            };
+            /** @description The sum of `byName`. */
+            total: number;
+        };
+        HarnessUsage: components["schemas"]["ClaudeHarnessUsage"] | components["schemas"]["CodexHarnessUsage"];
         InterruptedEvent: {
             data: components["schemas"]["InterruptedEventData"];
             /**
@@ -2935,6 +3122,15 @@ export interface components {
             followup_id: string;
             outcome: components["schemas"]["FollowupOutcome"];
         };
+        RunHarnessUsage: {
+            /** @description Since `usage.capturedAt`. */
+            age_seconds?: number;
+            /** @description False until Claude Code or Codex has used something, and of runs of other agents. */
+            available: boolean;
+            conversation_id: string;
+            run_id: string;
+            usage?: components["schemas"]["HarnessUsage"];
+        };
         RunItem: {
             /** @description What was asked for. */
             agent_config: components["schemas"]["AmbientAgentConfig"];
@@ -3013,6 +3209,9 @@ export interface components {
             /** @description Of a queued run alone. */
             waiting?: components["schemas"]["WaitingRun"];
         };
+        RunReference: {
+            run_id: string;
+        };
         /** @description The schedule that created the run, as it was then; it may be deleted since. */
         RunSchedule: {
             cron_schedule: string;
@@ -3057,6 +3256,10 @@ export interface components {
             message: string;
             retryable?: boolean;
             waits_for?: components["schemas"]["WaitsFor"];
+        };
+        RunTimeline: {
+            /** @description Oldest first. */
+            events: components["schemas"]["TimelineEvent"][];
         };
         /** @description The trigger that created the run, and the delivery that did so; they may be gone since. */
         RunTrigger: {
@@ -3293,6 +3496,28 @@ export interface components {
             /** @description Opens the page, signed in. It works once. */
             url: string;
         };
+        TimelineEvent: {
+            event_type: components["schemas"]["TimelineEventType"];
+            /** @description Stays the same however often the timeline is read. */
+            event_uuid: string;
+            /** @description The execution it belongs to: from 1. */
+            execution_id?: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            /** @description Details, such as `attempt`, `worker_id`, `duration_ms` and `status_message`. */
+            payload?: {
+                [key: string]: unknown;
+            };
+            run_id: string;
+        };
+        /**
+         * @description `oz_run_created`: the run was stored. `oz_run_claimed`: a worker took it. `worker_container_ready`: its sandbox stands. `shared_session_started`: people can follow what happens in it. `agent_started`: the setup is done and the agent works. `oz_run_done`, `oz_run_blocked`, `oz_run_cancelled`, `oz_run_failed`, `oz_run_errored`: its state changed to SUCCEEDED, BLOCKED, CANCELLED, FAILED or ERROR. `vm_shutdown`: the worker stopped everything in the sandbox.
+         * @enum {string}
+         */
+        TimelineEventType: "oz_run_created" | "oz_run_claimed" | "worker_container_ready" | "shared_session_started" | "agent_started" | "oz_run_done" | "oz_run_blocked" | "oz_run_cancelled" | "oz_run_failed" | "oz_run_errored" | "vm_shutdown";
         ToolCallEvent: {
             data: components["schemas"]["ToolCallEventData"];
             /**
@@ -3702,6 +3927,11 @@ export interface components {
             to: string;
             totals: components["schemas"]["UsageFigures"];
         };
+        /**
+         * @description `partial`: some answers of models did not say it all. `unavailable`: nothing is known.
+         * @enum {string}
+         */
+        UsageCoverage: "known" | "partial" | "unavailable";
         /** @description Of the runs created on a day. */
         UsageDay: {
             cancelled: number;
@@ -3742,6 +3972,9 @@ export interface components {
              * @constant
              */
             by_gateway?: true;
+            /** @description Among the input tokens: those that the provider wrote into its cache. */
+            cache_write_tokens?: number;
+            /** @description Among the input tokens: those that the provider read from its cache. */
             cached_input_tokens?: number;
             /**
              * @description The answer of the model did not say it all, or was given up.
@@ -4061,6 +4294,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the artifact. */
                 artifact_uid: string;
             };
             cookie?: never;
@@ -4075,6 +4309,109 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ArtifactResponse"];
                 };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    downloadArtifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the artifact. */
+                artifact_uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Redirect to a signed link. */
+            302: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `invalid_request` */
             400: {
@@ -6049,6 +6386,91 @@ export interface operations {
             };
         };
     };
+    findRunByReference: {
+        parameters: {
+            query: {
+                url: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunReference"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listRuns: {
         parameters: {
             query?: {
@@ -7263,6 +7685,101 @@ export interface operations {
             };
         };
     };
+    getHarnessUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunHarnessUsage"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     interruptRun: {
         parameters: {
             query?: never;
@@ -7969,6 +8486,101 @@ export interface operations {
             };
             /** @description `conflict` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getRunTimeline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunTimeline"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12393,6 +13005,89 @@ export interface operations {
             };
             /** @description `not_authorized` */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getEgressRanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EgressRanges"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

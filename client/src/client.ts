@@ -9,6 +9,7 @@ import { Grants } from './grants.ts'
 import { Identities } from './identities.ts'
 import { type Logger, type LogLevel, limitLogger, parseLogLevel } from './log.ts'
 import { Models } from './models.ts'
+import { Networking } from './networking.ts'
 import { Pools } from './pools.ts'
 import { type ApiRequest, checkLimits } from './prepare.ts'
 import { Principals } from './principals.ts'
@@ -82,6 +83,7 @@ export class Runyard {
   readonly skills: Skills
   readonly models: Models
   readonly artifacts: Artifacts
+  readonly networking: Networking
   readonly apiKeys: ApiKeys
   readonly identities: Identities
   readonly principals: Principals
@@ -110,6 +112,7 @@ export class Runyard {
     this.skills = new Skills(transport)
     this.models = new Models(transport)
     this.artifacts = new Artifacts(transport)
+    this.networking = new Networking(transport)
     this.apiKeys = new ApiKeys(transport)
     this.identities = new Identities(transport)
     this.principals = new Principals(transport)

@@ -31,8 +31,11 @@ import {
   type RunDiff,
   type RunFollowupRequest,
   type RunFollowupResponse,
+  type RunHarnessUsage,
   type RunItem,
+  type RunReference,
   type RunStreamEvent,
+  type RunTimeline,
 } from './schemas.ts'
 import { type StreamOptions, streamRun } from './stream.ts'
 import { ManyRunsStream, type StreamManyOptions } from './stream-many.ts'
@@ -220,6 +223,22 @@ export class Runs {
    */
   diff(run_id: string, params: DiffParams = {}, options?: RequestOptions): APIPromise<RunDiff> {
     const call = { method: 'GET', path: runPath(run_id, 'diff'), query: params } as const
+    return requestJson(this.#transport, call, options)
+  }
+
+  /** When the run was created, claimed, set up, started, ended and stopped. */
+  timeline(run_id: string, options?: RequestOptions): APIPromise<RunTimeline> {
+    return requestJson(this.#transport, { method: 'GET', path: runPath(run_id, 'timeline') }, options)
+  }
+
+  /** What Claude Code or Codex has used, counted as it counts; not `available` for other agents. */
+  harnessUsage(run_id: string, options?: RequestOptions): APIPromise<RunHarnessUsage> {
+    return requestJson(this.#transport, { method: 'GET', path: runPath(run_id, 'harness-usage') }, options)
+  }
+
+  /** The newest run that produced this address, such as a pull request. None: `NotFoundError`. */
+  findByReference(url: string, options?: RequestOptions): APIPromise<RunReference> {
+    const call = { method: 'GET', path: '/agent/run-by-external-reference', query: { url } } as const
     return requestJson(this.#transport, call, options)
   }
 

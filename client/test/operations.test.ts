@@ -6,6 +6,7 @@ import { readTable } from './behaviour-table.ts'
 
 /** Operations that no method asks for, and why. */
 const WITHOUT_METHOD: Record<string, string> = {
+  downloadArtifact: 'artifacts.download asks for the artifact and follows its link without the key',
   runAgent: 'the same as createRun, under the name of the wire format',
 }
 

@@ -10,7 +10,7 @@ import { isImagePattern } from './contract/image.ts'
 import { MODEL_APIS } from './contract/model.ts'
 import { BROKEN_USER, hasBrokenUser } from './contract/percent.ts'
 import { AGENT_SILENCE_SECONDS } from './harness/acp-silence.ts'
-import { address, flag, number, splitList, whole } from './setting.ts'
+import { address, flag, networks, number, splitList, whole } from './setting.ts'
 
 const MiB = 1024 ** 2
 const AGENTS_EXAMPLE =
@@ -74,6 +74,7 @@ const Variables = z.object({
   RUNYARD_ALLOW_WEAK_LIMITS: flag.optional(),
   RUNYARD_ALLOW_SANDBOX_FALLBACK: flag.optional(),
   RUNYARD_EGRESS: z.enum(['none', 'allowlist', 'open']).optional(),
+  RUNYARD_EGRESS_RANGES: networks.default([]),
   RUNYARD_PRIVATE_HOSTS: z
     .string()
     .toLowerCase()
@@ -184,6 +185,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, directo
     allow_weak_limits: env.RUNYARD_ALLOW_WEAK_LIMITS ?? false,
     allow_sandbox_fallback: env.RUNYARD_ALLOW_SANDBOX_FALLBACK ?? false,
     egress: env.RUNYARD_EGRESS,
+    egress_ranges: env.RUNYARD_EGRESS_RANGES,
     private_hosts: env.RUNYARD_PRIVATE_HOSTS ?? [],
     git_hosts: env.RUNYARD_GIT_HOSTS ?? {},
     git_token: env.RUNYARD_GIT_TOKEN,

@@ -69,6 +69,7 @@ export function buildFace(options: ListenOptions): Face {
       return config.downloads_url ?? public_url()
     },
     allowed_hosts: config.allowed_hosts,
+    egress_ranges: config.egress_ranges,
     secret_key: readSecretKey(config.data_dir, config.secret_key),
     keyring: readKeyring(config),
     trust_proxy: config.trust_proxy,

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { BROKEN_USER, hasBrokenUser } from './contract/percent.ts'
 
@@ -22,3 +23,19 @@ export const splitList = (text: string): string[] =>
     .split(',')
     .map((item) => item.trim())
     .filter(Boolean)
+
+/** Of networks with commas between them: each once, by its first address. */
+export const networks = z
+  .string()
+  .transform(splitList)
+  .refine(
+    (items) => items.every((item) => ipaddr.isValidCIDR(item)),
+    'must be networks with commas between them, such as 203.0.113.0/28,2001:db8::/48',
+  )
+  .transform((items) => [...new Set(items.map(nameNetwork))])
+
+function nameNetwork(text: string): string {
+  const [, bits] = ipaddr.parseCIDR(text)
+  const family = text.includes(':') ? ipaddr.IPv6 : ipaddr.IPv4
+  return `${family.networkAddressFromCIDR(text)}/${bits}`
+}

@@ -200,6 +200,14 @@ const ROWS: Record<OperationId, Row> = {
   getRunConversation: { ask: ofRun('/conversation'), ...own(200) },
   getRunDiff: { ask: ofRun('/diff'), ...own(200) },
   listPullRequests: { ask: ofRun('/pull-requests'), ...own(200) },
+  getRunTimeline: { ask: ofRun('/timeline'), ...own(200) },
+  getHarnessUsage: { ask: ofRun('/harness-usage'), ...own(200) },
+  // That of a run which has one: run-reports.test.ts.
+  findRunByReference: {
+    ask: () => ({ path: '/agent/run-by-external-reference?url=https://example.com/nowhere' }),
+    ...same(404),
+  },
+  getEgressRanges: { ask: () => ({}), ...same(200) },
   // It has opened none; who may not see the run is not told so.
   mergePullRequest: { ask: ofRun('/merge', {}), ...ownWrite(404) },
   getConversation: {
@@ -219,6 +227,7 @@ const ROWS: Record<OperationId, Row> = {
   listHandoffAttachments: { ask: ofRun('/handoff/attachments'), ...own(200) },
   // Those of a run that has some: existence.test.ts.
   getArtifact: { ask: () => ({ path: `/agent/artifacts/${NOWHERE}` }), ...same(404) },
+  downloadArtifact: { ask: () => ({ path: `/agent/artifacts/${NOWHERE}/download` }), ...same(404) },
   listSkills: { ask: () => ({}), ...same(200) },
   listModels: { ask: () => ({}), ...same(200) },
   listEnvironments: { ask: () => ({}), ...same(200) },

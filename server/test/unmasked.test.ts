@@ -117,11 +117,12 @@ onFace('what a run holds unmasked', (face) => {
     for (const api of [people.named, admin]) {
       const { refused, text } = await readAll(api)
       assert.deepEqual(refused, [])
-      assert.equal(text.split(VALUE).length - 1, 2, 'the artifact and the workspace')
+      assert.equal(text.split(VALUE).length - 1, 3, 'the artifact by two operations, and the workspace')
     }
     for (const api of [people.stranger, viewer]) {
       const { refused, text } = await readAll(api)
       assert.deepEqual(refused.sort(), [
+        'downloadArtifact',
         'getArtifact',
         'getRunDiff',
         'listHandoffAttachments',

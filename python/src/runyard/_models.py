@@ -10,12 +10,6 @@ from typing_extensions import TypeAliasType
 
 from runyard._wire_model import WireModel
 
-ActionCategory = TypeAliasType(
-    "ActionCategory",
-    Literal["command", "files", "search", "integration", "documents", "computer", "review", "skill"] | str,
-)
-"""The kind of work. A tool of a tool server is an `integration`."""
-
 
 class AgentIdentityMemoryAutoMemory(WireModel):
     enabled: bool
@@ -192,6 +186,25 @@ class ChangesPushedEventDataPullRequest(WireModel):
     url: str
 
 
+class ClaudeTokens(WireModel):
+    """As Claude Code counts: tokens of the cache are not among `input_tokens`."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class CodexTokens(WireModel):
+    """As Codex counts: tokens of the cache are among `input_tokens`."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
+    total_tokens: int | None = None
+
+
 class ComparedRepository(WireModel):
     directory: str
     """Folder below /workspace."""
@@ -218,45 +231,44 @@ class ContextCompactedEventData(WireModel):
     """The message or tool call from which on everything stays as it was; absent: the summary stands for all before it."""
 
 
-class ConversationActionBlock(WireModel):
-    type: Literal["action"]
-    id: str
-    """The `tool_call_id` in the log."""
-    category: ActionCategory
-    name: str
-    """The tool, as the agent names it."""
-    input: dict[str, Any]
-    title: str | None = None
-    """A short line for people."""
-
-
-class ConversationActionResultBlockOutput(WireModel):
-    text: str
-    is_truncated: Literal[True] | None = None
-    """The action printed more than 64 KiB, and `text` is the end. The events have more."""
-    exit_code: int | None = None
-    duration_ms: int | None = None
-
-
-class ConversationEventBlock(WireModel):
-    type: Literal["event"]
-    name: str
-    """The event in the log. `reasoning` is what the model thought before it answered; `data.text` has it."""
-    data: dict[str, Any]
-    message_id: str | None = None
-    """The message in the log that it comes from."""
-
-
 class ConversationRedirect(WireModel):
     session_id: str | None = None
     """To be watched instead: the conversation goes on there. Absent where nothing is at work."""
 
 
-class ConversationTextBlock(WireModel):
+class ConversationStepMessageBlockAction(WireModel):
+    type: Literal["action"]
+    action_id: str
+    name: str
+    input: dict[str, Any]
+    title: str | None = None
+
+
+class ConversationStepMessageBlockActionResult(WireModel):
+    type: Literal["action_result"]
+    action_id: str
+    is_error: bool
+    output: str
+    output_truncated: bool | None = None
+    """It printed more than 64 KiB, and `output` is the end. The events have more of it."""
+    exit_code: int | None = None
+    duration_ms: int | None = None
+
+
+class ConversationStepMessageBlockEvent(WireModel):
+    type: Literal["event"]
+    event_type: str
+    data: dict[str, Any]
+
+
+class ConversationStepMessageBlockReasoning(WireModel):
+    type: Literal["reasoning"]
+    text: str
+
+
+class ConversationStepMessageBlockText(WireModel):
     type: Literal["text"]
     text: str
-    message_id: str | None = None
-    """The message in the log that it comes from."""
 
 
 class CreateAgentIdentityRequestMemoryAutoMemory(WireModel):
@@ -302,6 +314,11 @@ class DeleteScheduleResponse(WireModel):
 
 class DeleteTriggerResponse(WireModel):
     success: bool
+
+
+class EgressRanges(WireModel):
+    cidrs: list[str]
+    """IPv4 and IPv6 networks, as in `203.0.113.0/28`, each once. Empty while the operator names none (`RUNYARD_EGRESS_RANGES`)."""
 
 
 class EgressRefusedEventData(WireModel):
@@ -458,6 +475,12 @@ class HarnessConfig(WireModel):
     """`oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks; `claude`, `codex`, `gemini`, `opencode`, `qwen` and `goose` are agents whose program the sandbox must have; operators add others. One that the installation does not have is refused with 400, and so is a field that the harness cannot honour."""
     model_id: str | None = None
     reasoning_level: str | None = None
+
+
+class HarnessToolCalls(WireModel):
+    byName: dict[str, int]
+    total: int
+    """The sum of `byName`."""
 
 
 class InterruptResponse(WireModel):
@@ -761,6 +784,10 @@ class RunItemScope(WireModel):
     uid: str | None = None
 
 
+class RunReference(WireModel):
+    run_id: str
+
+
 class RunSchedule(WireModel):
     """The schedule that created the run, as it was then; it may be deleted since."""
 
@@ -902,6 +929,26 @@ class SignInLink(WireModel):
     """In 60 seconds; for another person in 24 hours."""
 
 
+TimelineEventType = TypeAliasType(
+    "TimelineEventType",
+    Literal[
+        "oz_run_created",
+        "oz_run_claimed",
+        "worker_container_ready",
+        "shared_session_started",
+        "agent_started",
+        "oz_run_done",
+        "oz_run_blocked",
+        "oz_run_cancelled",
+        "oz_run_failed",
+        "oz_run_errored",
+        "vm_shutdown",
+    ]
+    | str,
+)
+"""`oz_run_created`: the run was stored. `oz_run_claimed`: a worker took it. `worker_container_ready`: its sandbox stands. `shared_session_started`: people can follow what happens in it. `agent_started`: the setup is done and the agent works. `oz_run_done`, `oz_run_blocked`, `oz_run_cancelled`, `oz_run_failed`, `oz_run_errored`: its state changed to SUCCEEDED, BLOCKED, CANCELLED, FAILED or ERROR. `vm_shutdown`: the worker stopped everything in the sandbox."""
+
+
 class ToolCallEventData(WireModel):
     tool_call_id: str
     name: str
@@ -995,7 +1042,7 @@ class UnknownArtifactItem(WireModel):
     data: dict[str, Any]
 
 
-class UnknownConversationBlock(WireModel):
+class UnknownConversationStepMessageBlock(WireModel):
     """What a newer service sends and this version does not know, as it came."""
 
     type: str
@@ -1013,12 +1060,30 @@ class UnknownEvent(WireModel):
     data: dict[str, Any]
 
 
+class UnknownHarnessUsage(WireModel):
+    """What a newer service sends and this version does not know, as it came."""
+
+    harness: str
+    capturedAt: datetime
+    """When the run used something last."""
+    captureSequence: int
+    """The place of that event in the log."""
+    executionId: int
+    """The execution that used it. The counts are of all executions."""
+    metricsVersion: Literal[1]
+    snapshot: dict[str, Any]
+
+
 class UpdateAgentIdentityRequestMemoryAutoMemory(WireModel):
     enabled: bool | None = None
 
 
 class UpdateAgentIdentityRequestSecret(WireModel):
     name: str
+
+
+UsageCoverage = TypeAliasType("UsageCoverage", Literal["known", "partial", "unavailable"] | str)
+"""`partial`: some answers of models did not say it all. `unavailable`: nothing is known."""
 
 
 class UsageDay(WireModel):
@@ -1042,6 +1107,9 @@ class UsageEventData(WireModel):
     output_tokens: int
     total_tokens: int
     cached_input_tokens: int | None = None
+    """Among the input tokens: those that the provider read from its cache."""
+    cache_write_tokens: int | None = None
+    """Among the input tokens: those that the provider wrote into its cache."""
     inference_cost_usd: float | None = None
     by_gateway: Literal[True] | None = None
     """Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction` and `estimated`: a step of the agent ended."""
@@ -1405,6 +1473,26 @@ class ChangesPushedEventData(WireModel):
     """Nothing was pushed or opened: another run's open pull request has exactly these files. Branch and commit are its own."""
 
 
+class ClaudeHarnessUsageSnapshotCoverage(WireModel):
+    tokenStatus: UsageCoverage
+    toolStatus: UsageCoverage
+
+
+class ClaudeHarnessUsageSnapshotPayloadAttribution(WireModel):
+    model: str
+    usage: ClaudeTokens
+
+
+class CodexHarnessUsageSnapshotCoverage(WireModel):
+    tokenStatus: UsageCoverage
+    toolStatus: UsageCoverage
+
+
+class CodexHarnessUsageSnapshotPayloadAttribution(WireModel):
+    model: str
+    usage: CodexTokens
+
+
 class ContextCompactedEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -1415,45 +1503,18 @@ class ContextCompactedEvent(WireModel):
     data: ContextCompactedEventData
 
 
-class ConversationActionResultBlock(WireModel):
-    type: Literal["action_result"]
-    action_id: str
-    category: ActionCategory
-    name: str
-    state: Literal["running", "completed", "failed", "denied"] | str
-    """`denied`: the action was not carried out, because a person or a rule did not allow it."""
-    output: ConversationActionResultBlockOutput
-
-
-ConversationBlock = TypeAliasType(
-    "ConversationBlock",
+ConversationStepMessageBlock = TypeAliasType(
+    "ConversationStepMessageBlock",
     Annotated[
-        ConversationTextBlock
-        | ConversationActionBlock
-        | ConversationActionResultBlock
-        | ConversationEventBlock
-        | UnknownConversationBlock,
+        ConversationStepMessageBlockText
+        | ConversationStepMessageBlockReasoning
+        | ConversationStepMessageBlockAction
+        | ConversationStepMessageBlockActionResult
+        | ConversationStepMessageBlockEvent
+        | UnknownConversationStepMessageBlock,
         Field(union_mode="left_to_right"),
     ],
 )
-
-
-class ConversationMessage(WireModel):
-    role: Literal["user", "assistant", "tool", "system"] | str
-    content: list[ConversationBlock]
-    message_ids: list[str]
-    """The messages and tool calls in the log that it comes from; of others the run and sequence."""
-    run_id: str
-    timestamp: datetime
-    """RFC 3339, UTC, milliseconds."""
-
-
-class ConversationStepRun(WireModel):
-    run_id: str
-    parent_run_id: str
-    conversation_id: str
-    state: RunState
-    page_info: PageInfo
 
 
 class CreateAgentIdentityRequestMemory(WireModel):
@@ -1988,6 +2049,19 @@ class SetupOutputEvent(WireModel):
     data: SetupOutputEventData
 
 
+class TimelineEvent(WireModel):
+    event_uuid: str
+    """Stays the same however often the timeline is read."""
+    event_type: TimelineEventType
+    run_id: str
+    execution_id: int | None = None
+    """The execution it belongs to: from 1."""
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    payload: dict[str, Any] | None = None
+    """Details, such as `attempt`, `worker_id`, `duration_ms` and `status_message`."""
+
+
 class ToolCallEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -2262,8 +2336,6 @@ class AgentIdentity(WireModel):
     secrets: list[AgentIdentitySecret]
     """Always none."""
     memory: AgentIdentityMemory
-    warnings: list[str] | None = None
-    """What may not be as it was meant, as a pool that no worker serves. Not in lists."""
     creator: RunCreatorInfo
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
@@ -2332,17 +2404,27 @@ class ChangesPushedEvent(WireModel):
     data: ChangesPushedEventData
 
 
-class ConversationStep(WireModel):
-    id: str
-    messages: list[ConversationMessage]
-    steps: list[ConversationStep]
-    description: str | None = None
-    """The beginning of the caller's message, or the title of the run that did the step."""
-    started_at: datetime | None = None
-    """When its first message came."""
-    completed_at: datetime | None = None
-    """When the last thing happened in it, or in a step nested in it."""
-    run: ConversationStepRun | None = None
+class ClaudeHarnessUsageSnapshotPayload(WireModel):
+    usage: ClaudeTokens | None = None
+    attribution: list[ClaudeHarnessUsageSnapshotPayloadAttribution] | None = None
+    """By model."""
+    toolCalls: HarnessToolCalls | None = None
+
+
+class CodexHarnessUsageSnapshotPayload(WireModel):
+    usage: CodexTokens | None = None
+    attribution: list[CodexHarnessUsageSnapshotPayloadAttribution] | None = None
+    """By model."""
+    toolCalls: HarnessToolCalls | None = None
+
+
+class ConversationStepMessage(WireModel):
+    message_id: str
+    run_id: str
+    role: Literal["user", "assistant", "system"] | str
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    blocks: list[ConversationStepMessageBlock]
 
 
 class CreateAgentIdentityRequest(WireModel):
@@ -2518,6 +2600,11 @@ class RunStateEventData(WireModel):
     status_message: RunStatusMessage | None = None
 
 
+class RunTimeline(WireModel):
+    events: list[TimelineEvent]
+    """Oldest first."""
+
+
 class SetupEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -2626,13 +2713,19 @@ class WebhookDelivery(WireModel):
     """Why the last attempt did not go well."""
 
 
-class Conversation(WireModel):
-    conversation_id: str
-    run_ids: list[str]
-    """The runs that this page is of."""
-    steps: list[ConversationStep]
-    """A step is a message of the caller and everything up to the next one. A step that is longer than a page goes on in the next page, under the same `id`. The runs that a step created are nested in it, and those below them, if the caller may see them: at most 100 runs, five deep, with 1 MiB of steps together; `run.page_info` says whose steps are not all here."""
-    page_info: PageInfo
+class ClaudeHarnessUsageSnapshot(WireModel):
+    coverage: ClaudeHarnessUsageSnapshotCoverage
+    payload: ClaudeHarnessUsageSnapshotPayload
+
+
+class CodexHarnessUsageSnapshot(WireModel):
+    coverage: CodexHarnessUsageSnapshotCoverage
+    payload: CodexHarnessUsageSnapshotPayload
+
+
+class ConversationStep(WireModel):
+    step: int
+    messages: list[ConversationStepMessage]
 
 
 class ListDeliveriesResponse(WireModel):
@@ -2658,6 +2751,54 @@ class RunStateEvent(WireModel):
     occurred_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: RunStateEventData
+
+
+class ClaudeHarnessUsage(WireModel):
+    harness: Literal["CLAUDE_CODE"]
+    capturedAt: datetime
+    """When the run used something last."""
+    captureSequence: int
+    """The place of that event in the log."""
+    executionId: int
+    """The execution that used it. The counts are of all executions."""
+    metricsVersion: Literal[1]
+    snapshot: ClaudeHarnessUsageSnapshot
+
+
+class CodexHarnessUsage(WireModel):
+    harness: Literal["CODEX"]
+    capturedAt: datetime
+    """When the run used something last."""
+    captureSequence: int
+    """The place of that event in the log."""
+    executionId: int
+    """The execution that used it. The counts are of all executions."""
+    metricsVersion: Literal[1]
+    snapshot: CodexHarnessUsageSnapshot
+
+
+class ConversationChild(WireModel):
+    """A run below one of the conversation."""
+
+    run_id: str
+    parent_run_id: str
+    title: str
+    state: RunState
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    conversation_id: str
+    steps: list[ConversationStep]
+    """Of its conversation; none where the answer would be too large, and `page_info` says that there is more."""
+    page_info: PageInfo
+    children: list[ConversationChild] | None = None
+
+
+HarnessUsage = TypeAliasType(
+    "HarnessUsage",
+    Annotated[
+        ClaudeHarnessUsage | CodexHarnessUsage | UnknownHarnessUsage, Field(union_mode="left_to_right")
+    ],
+)
 
 
 RunEvent = TypeAliasType(
@@ -2696,10 +2837,31 @@ RunEvent = TypeAliasType(
 """An immutable entry in the log of a run."""
 
 
+class RunHarnessUsage(WireModel):
+    available: bool
+    """False until Claude Code or Codex has used something, and of runs of other agents."""
+    run_id: str
+    conversation_id: str
+    age_seconds: int | None = None
+    """Since `usage.capturedAt`."""
+    usage: HarnessUsage | None = None
+
+
+class Conversation(WireModel):
+    conversation_id: str
+    run_ids: list[str]
+    """The runs that this page is of."""
+    steps: list[ConversationStep]
+    """A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number."""
+    children: list[ConversationChild] | None = None
+    """Of the first page: the runs that its runs created, and those below these, as far as the caller may see them: at most 100, five deep, with steps of 1 MiB together."""
+    page_info: PageInfo
+
+
 class ListEventsResponse(WireModel):
     events: list[RunEvent]
     has_more: bool
     """The log already holds events after the last one here."""
 
 
-ConversationStep.model_rebuild()
+ConversationChild.model_rebuild()

@@ -169,7 +169,12 @@ export const EVENT_DATA = {
     input_tokens: z.int(),
     output_tokens: z.int(),
     total_tokens: z.int(),
-    cached_input_tokens: z.int().optional(),
+    cached_input_tokens: z.int().optional().meta({
+      description: 'Among the input tokens: those that the provider read from its cache.',
+    }),
+    cache_write_tokens: z.int().optional().meta({
+      description: 'Among the input tokens: those that the provider wrote into its cache.',
+    }),
     inference_cost_usd: z.number().optional(),
     by_gateway: z.literal(true).optional().meta({
       description:

@@ -243,6 +243,7 @@ export function buildOpenApi(version: string, named: z.ZodType[]): Json {
       'Artifacts',
       'Webhooks',
       'Access',
+      'Networking',
     ].map((name) => ({
       name,
     })),

@@ -20,6 +20,7 @@ export interface RouteDefinition {
     | 'Artifacts'
     | 'Webhooks'
     | 'Access'
+    | 'Networking'
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType

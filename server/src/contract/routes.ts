@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ACCESS_ROUTES } from './access-routes.ts'
 import { AnswerApprovalRequest, AnswerApprovalResponse } from './approval.ts'
-import { ArtifactResponse } from './artifact.ts'
+import { ARTIFACT_ROUTES } from './artifact-routes.ts'
 import { Conversation, ConversationQuery } from './conversation.ts'
 import { CONVERSATION_ROUTES } from './conversation-routes.ts'
 import { RunDiff } from './diff.ts'
@@ -19,6 +19,7 @@ import { ListModelsResponse } from './model.ts'
 import { PULL_REQUEST_ROUTES } from './pull-request-routes.ts'
 import { define, Empty, type RouteDefinition, reading, writing } from './route.ts'
 import { ListRunsQuery, ListRunsResponse, RunItem } from './run.ts'
+import { RUN_REPORT_ROUTES } from './run-report-routes.ts'
 import { RunAgentRequest, RunAgentResponse, RunFollowupRequest, RunFollowupResponse } from './run-request.ts'
 import { SCHEDULE_ROUTES } from './schedule-routes.ts'
 import {
@@ -236,17 +237,7 @@ export const ROUTES = {
     response: HandoffAttachmentsResponse,
     errors: ['not_authorized', ...reading],
   }),
-  getArtifact: define({
-    method: 'GET',
-    for_visitors: true,
-    path: '/agent/artifacts/{artifact_uid}',
-    summary: 'Get an artifact',
-    tag: 'Artifacts',
-    params: z.object({ artifact_uid: z.string() }),
-    status: 200,
-    response: ArtifactResponse,
-    errors: ['not_authorized', ...reading],
-  }),
+  ...ARTIFACT_ROUTES,
   listSkills: define({
     method: 'GET',
     path: '/agent',
@@ -281,6 +272,7 @@ export const ROUTES = {
     response: Usage,
     errors: ['invalid_request', ...reading],
   }),
+  ...RUN_REPORT_ROUTES,
   ...SHARE_ROUTES,
   ...PULL_REQUEST_ROUTES,
   ...ACCESS_ROUTES,

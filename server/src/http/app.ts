@@ -32,6 +32,7 @@ import { serveConversations } from './routes/conversations.ts'
 import { serveDocs } from './routes/docs.ts'
 import { serveEnvironments } from './routes/environments.ts'
 import { serveEvents } from './routes/events.ts'
+import { serveFactories } from './routes/factories.ts'
 import { serveFollowups } from './routes/followups.ts'
 import { serveGrants } from './routes/grants.ts'
 import { serveHandoff } from './routes/handoff.ts'
@@ -40,9 +41,11 @@ import { serveHooks } from './routes/hooks.ts'
 import { serveIdentities } from './routes/identities.ts'
 import { serveMetrics } from './routes/metrics.ts'
 import { serveModels } from './routes/models.ts'
+import { serveNetworking } from './routes/networking.ts'
 import { servePools } from './routes/pools.ts'
 import { servePrincipals } from './routes/principals.ts'
 import { servePullRequests } from './routes/pull-requests.ts'
+import { serveRunReports } from './routes/run-reports.ts'
 import { serveRuns } from './routes/runs.ts'
 import { serveSchedules } from './routes/schedules.ts'
 import { serveSecrets } from './routes/secrets.ts'
@@ -162,6 +165,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveHealth(app, services)
   serveMetrics(app, services)
   serveRuns(app, services)
+  serveRunReports(app, services)
   serveConversations(app, services)
   serveFollowups(app, services)
   serveApprovals(app, services)
@@ -179,6 +183,8 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveGrants(app, services)
   serveAuditLog(app, services)
   serveModels(app, services)
+  serveNetworking(app, services)
+  serveFactories(app, services)
   serveSkills(app, services)
   serveArtifacts(app, services)
   serveHandoff(app, services)

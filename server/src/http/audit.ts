@@ -22,6 +22,7 @@ const MOST_WAITING = 20_000
 const LINKING: readonly OperationId[] = [
   'getTranscript',
   'getArtifact',
+  'downloadArtifact',
   'getRunDiff',
   'listHandoffAttachments',
 ]

@@ -49,6 +49,8 @@ export interface HttpSettings {
   readonly downloads_url: string
   /** Names this service answers to, lower case, besides the public URL's; loopback names always. */
   allowed_hosts: readonly string[]
+  /** Networks that requests of agents come from, as the operator says. */
+  egress_ranges: readonly string[]
   /** For links. */
   secret_key: string
   /** For what is sealed. */

@@ -103,7 +103,10 @@ export async function releaseRun(
   const released = await sql<{ state: string; pool: string }>`
     with released as (
       update runs set worker_id = null, updated_at = next_update(updated_at)
-      where ${held(lease)} and state not in (${among(WORKING_STATES)}) returning run_id, state, pool, config, environment_id),
+      where ${held(lease)} and state not in (${among(WORKING_STATES)})
+      returning run_id, state, pool, config, environment_id, execution, attempt),
+    noted as (
+      insert into run_releases (run_id, execution, attempt) select run_id, execution, attempt from released),
     kept as (
       update sandboxes s set idle_until = clock_timestamp() + ${idleTime('r')}
       from released r where s.run_id = r.run_id and s.attempt = ${lease.attempt}),

@@ -198,7 +198,8 @@ async function takeBack(db: Db, run_id?: string): Promise<Changed[]> {
       order by r.run_id for update of r skip locked),
     changed as (
       update runs set worker_id = null, updated_at = next_update(updated_at)
-      from orphaned where run_id = id returning run_id, pool)
+      from orphaned where run_id = id returning run_id, pool, execution, attempt),
+    noted as (insert into run_releases (run_id, execution, attempt) select run_id, execution, attempt from changed)
     ${voided} select run_id, pool from changed`.execute(db)
   return [...requeued, ...released.rows]
 }

@@ -26,6 +26,7 @@ from ._environments import AsyncEnvironments
 from ._grants import AsyncGrants
 from ._identities import AsyncIdentities
 from ._models import AsyncModels
+from ._networking import AsyncNetworking
 from ._pools import AsyncPools
 from ._principals import AsyncPrincipals
 from ._runs import AsyncRuns
@@ -70,6 +71,7 @@ class AsyncRunyard(AsyncEndpoints):
     skills: AsyncSkills
     models: AsyncModels
     artifacts: AsyncArtifacts
+    networking: AsyncNetworking
     api_keys: AsyncApiKeys
     identities: AsyncIdentities
     principals: AsyncPrincipals
@@ -113,6 +115,7 @@ class AsyncRunyard(AsyncEndpoints):
         self.skills = AsyncSkills(transport)
         self.models = AsyncModels(transport)
         self.artifacts = AsyncArtifacts(transport)
+        self.networking = AsyncNetworking(transport)
         self.api_keys = AsyncApiKeys(transport)
         self.identities = AsyncIdentities(transport)
         self.principals = AsyncPrincipals(transport)

@@ -23,7 +23,10 @@ from .._models import (
     RunAgentResponse,
     RunDiff,
     RunFollowupResponse,
+    RunHarnessUsage,
     RunItem,
+    RunReference,
+    RunTimeline,
 )
 from .._options import RequestOptions
 from .._output_schema import (
@@ -299,6 +302,22 @@ class AsyncRuns:
         call = Call("GET", run_path(run_id, "/diff"), fields)
         return await self._transport.send(call, into(RunDiff), options)
 
+    async def timeline(self, run_id: str, **options: Unpack[RequestOptions]) -> RunTimeline:
+        """When the run was created, claimed, set up, started, ended and stopped."""
+        return await self._transport.send(
+            Call("GET", run_path(run_id, "/timeline")), into(RunTimeline), options
+        )
+
+    async def harness_usage(self, run_id: str, **options: Unpack[RequestOptions]) -> RunHarnessUsage:
+        """What Claude Code or Codex has used, counted as it counts; not `available` for other agents."""
+        call = Call("GET", run_path(run_id, "/harness-usage"))
+        return await self._transport.send(call, into(RunHarnessUsage), options)
+
+    async def find_by_reference(self, url: str, **options: Unpack[RequestOptions]) -> RunReference:
+        """The newest run that produced this address, such as a pull request. None: `NotFoundError`."""
+        call = Call("GET", "/agent/run-by-external-reference", {"url": url})
+        return await self._transport.send(call, into(RunReference), options)
+
     async def pull_requests(self, run_id: str, **options: Unpack[RequestOptions]) -> ListPullRequestsResponse:
         """The pull requests that the run opened, as they stand at their hosts now."""
         call = Call("GET", run_path(run_id, "/pull-requests"))
@@ -392,6 +411,9 @@ class AsyncRunsWithRawResponse:
         self.events = raw_method(runs.events)
         self.conversation = raw_method(runs.conversation_page)
         self.diff = raw_method(runs.diff)
+        self.timeline = raw_method(runs.timeline)
+        self.harness_usage = raw_method(runs.harness_usage)
+        self.find_by_reference = raw_method(runs.find_by_reference)
         self.pull_requests = raw_method(runs.pull_requests)
         self.merge = raw_method(runs.merge)
         self.handoff_attachments = raw_method(runs.handoff_attachments)
@@ -415,6 +437,9 @@ class AsyncRunsWithStreamingResponse:
         self.events = streaming_method(runs.events)
         self.conversation = streaming_method(runs.conversation_page)
         self.diff = streaming_method(runs.diff)
+        self.timeline = streaming_method(runs.timeline)
+        self.harness_usage = streaming_method(runs.harness_usage)
+        self.find_by_reference = streaming_method(runs.find_by_reference)
         self.pull_requests = streaming_method(runs.pull_requests)
         self.merge = streaming_method(runs.merge)
         self.handoff_attachments = streaming_method(runs.handoff_attachments)

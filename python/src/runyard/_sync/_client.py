@@ -27,6 +27,7 @@ from ._environments import Environments
 from ._grants import Grants
 from ._identities import Identities
 from ._models import Models
+from ._networking import Networking
 from ._pools import Pools
 from ._principals import Principals
 from ._runs import Runs
@@ -71,6 +72,7 @@ class Runyard(Endpoints):
     skills: Skills
     models: Models
     artifacts: Artifacts
+    networking: Networking
     api_keys: ApiKeys
     identities: Identities
     principals: Principals
@@ -114,6 +116,7 @@ class Runyard(Endpoints):
         self.skills = Skills(transport)
         self.models = Models(transport)
         self.artifacts = Artifacts(transport)
+        self.networking = Networking(transport)
         self.api_keys = ApiKeys(transport)
         self.identities = Identities(transport)
         self.principals = Principals(transport)

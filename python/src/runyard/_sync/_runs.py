@@ -24,7 +24,10 @@ from .._models import (
     RunAgentResponse,
     RunDiff,
     RunFollowupResponse,
+    RunHarnessUsage,
     RunItem,
+    RunReference,
+    RunTimeline,
 )
 from .._options import RequestOptions
 from .._output_schema import (
@@ -300,6 +303,20 @@ class Runs:
         call = Call("GET", run_path(run_id, "/diff"), fields)
         return self._transport.send(call, into(RunDiff), options)
 
+    def timeline(self, run_id: str, **options: Unpack[RequestOptions]) -> RunTimeline:
+        """When the run was created, claimed, set up, started, ended and stopped."""
+        return self._transport.send(Call("GET", run_path(run_id, "/timeline")), into(RunTimeline), options)
+
+    def harness_usage(self, run_id: str, **options: Unpack[RequestOptions]) -> RunHarnessUsage:
+        """What Claude Code or Codex has used, counted as it counts; not `available` for other agents."""
+        call = Call("GET", run_path(run_id, "/harness-usage"))
+        return self._transport.send(call, into(RunHarnessUsage), options)
+
+    def find_by_reference(self, url: str, **options: Unpack[RequestOptions]) -> RunReference:
+        """The newest run that produced this address, such as a pull request. None: `NotFoundError`."""
+        call = Call("GET", "/agent/run-by-external-reference", {"url": url})
+        return self._transport.send(call, into(RunReference), options)
+
     def pull_requests(self, run_id: str, **options: Unpack[RequestOptions]) -> ListPullRequestsResponse:
         """The pull requests that the run opened, as they stand at their hosts now."""
         call = Call("GET", run_path(run_id, "/pull-requests"))
@@ -393,6 +410,9 @@ class RunsWithRawResponse:
         self.events = raw_method(runs.events)
         self.conversation = raw_method(runs.conversation_page)
         self.diff = raw_method(runs.diff)
+        self.timeline = raw_method(runs.timeline)
+        self.harness_usage = raw_method(runs.harness_usage)
+        self.find_by_reference = raw_method(runs.find_by_reference)
         self.pull_requests = raw_method(runs.pull_requests)
         self.merge = raw_method(runs.merge)
         self.handoff_attachments = raw_method(runs.handoff_attachments)
@@ -416,6 +436,9 @@ class RunsWithStreamingResponse:
         self.events = streaming_method(runs.events)
         self.conversation = streaming_method(runs.conversation_page)
         self.diff = streaming_method(runs.diff)
+        self.timeline = streaming_method(runs.timeline)
+        self.harness_usage = streaming_method(runs.harness_usage)
+        self.find_by_reference = streaming_method(runs.find_by_reference)
         self.pull_requests = streaming_method(runs.pull_requests)
         self.merge = streaming_method(runs.merge)
         self.handoff_attachments = streaming_method(runs.handoff_attachments)

@@ -154,6 +154,13 @@ const conversation = {
 
 const followup = 'Round half to even, please, as the bank does.'
 
+const CLAUDE_TOKENS = {
+  input_tokens: 1_840,
+  output_tokens: 2_215,
+  cache_read_input_tokens: 91_402,
+  cache_creation_input_tokens: 12_077,
+}
+
 export const RUN_EXAMPLES = {
   createRun: { client: 'runs.create', body: request, answer: created },
   runAgent: { body: request, answer: created },
@@ -224,6 +231,53 @@ export const RUN_EXAMPLES = {
     path: { run_id: RUN_ID },
     answer: { pull_requests: [PULL_REQUEST] },
   },
+  getRunTimeline: {
+    client: 'runs.timeline',
+    path: { run_id: RUN_ID },
+    answer: {
+      events: [
+        {
+          event_uuid: '0b0f4c1e-5b0f-5d0e-8f5e-2f6c7a1d9e33',
+          event_type: 'oz_run_created',
+          run_id: RUN_ID,
+          execution_id: 1,
+          occurred_at: '2026-11-24T09:14:02.656Z',
+          payload: {},
+        },
+      ],
+    },
+  },
+  getHarnessUsage: {
+    client: 'runs.harnessUsage',
+    path: { run_id: RUN_ID },
+    answer: {
+      available: true,
+      run_id: RUN_ID,
+      conversation_id: RUN_ID,
+      age_seconds: 61,
+      usage: {
+        harness: 'CLAUDE_CODE',
+        capturedAt: '2026-11-24T09:17:39.120Z',
+        captureSequence: 84,
+        executionId: 1,
+        metricsVersion: 1,
+        snapshot: {
+          coverage: { tokenStatus: 'known', toolStatus: 'known' },
+          payload: {
+            usage: CLAUDE_TOKENS,
+            attribution: [{ model: 'anthropic/claude-sonnet-5', usage: CLAUDE_TOKENS }],
+            toolCalls: { byName: { Edit: 3, Bash: 5 }, total: 8 },
+          },
+        },
+      },
+    },
+  },
+  findRunByReference: {
+    client: 'runs.findByReference',
+    query: { url: PULL_REQUEST.url },
+    answer: { run_id: RUN_ID },
+  },
+  getEgressRanges: { client: 'networking.egressRanges', answer: { cidrs: ['203.0.113.0/28'] } },
   mergePullRequest: {
     client: 'runs.merge',
     path: { run_id: RUN_ID },
@@ -251,6 +305,7 @@ export const RUN_EXAMPLES = {
     },
   },
   getArtifact: { client: 'artifacts.retrieve', path: { artifact_uid: ARTIFACT_ID }, answer: patch },
+  downloadArtifact: { path: { artifact_uid: ARTIFACT_ID } },
   checkConversationRedirect: {
     path: { conversation_id: RUN_ID },
     answer: { session_id: RUN_ID },

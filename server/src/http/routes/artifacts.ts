@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { AppError } from '../../contract/error.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import { isUuid } from '../../contract/run-id.ts'
-import { findArtifact } from '../../store/artifacts.ts'
+import { type ArtifactRow, findArtifact } from '../../store/artifacts.ts'
 import type { Db } from '../../store/db.ts'
 import { findDiff } from '../../store/diffs.ts'
 import { readLogPages } from '../../store/events.ts'
@@ -13,23 +13,37 @@ import { viewArtifact, viewDiff } from '../artifact-view.ts'
 import { noteReading } from '../audit.ts'
 import type { Services } from '../context.ts'
 import { DOWNLOAD_HEADERS, openUnmasked, sendWithin } from '../download.ts'
-import { serve } from '../route.ts'
+import { type Call, SENT, serve } from '../route.ts'
 import { requireRun } from './runs.ts'
 
 const INLINE = ['image/png', 'image/jpeg', 'image/webp']
 const NOT_FOUND = 'There is no artifact with this id.'
 
-export function serveArtifacts(app: FastifyInstance, services: Services): void {
-  const { store, links } = services
+type ArtifactCall = Pick<Call<typeof ROUTES.getArtifact>, 'params' | 'actor' | 'request'>
 
-  serve(app, services, ROUTES.getArtifact, async ({ params, actor, request }) => {
+export function serveArtifacts(app: FastifyInstance, services: Services): void {
+  const { store, links, settings } = services
+
+  /** For those who may have it as it is. */
+  const requireArtifact = async ({ params, actor, request }: ArtifactCall): Promise<ArtifactRow> => {
     if (!isUuid(params.artifact_uid)) throw new AppError('resource_not_found', NOT_FOUND)
     const artifact = await findArtifact(store.db, params.artifact_uid, actor)
     if (!artifact) throw new AppError('resource_not_found', NOT_FOUND)
     const run = await requireRun(services, artifact.run_id, actor)
     await requireUnmasked(store.db, actor, run, 'files')
     noteReading(request, actor, run)
-    return viewArtifact(services, artifact, actor)
+    return artifact
+  }
+
+  serve(app, services, ROUTES.getArtifact, async (call) =>
+    viewArtifact(services, await requireArtifact(call), call.actor),
+  )
+
+  serve(app, services, ROUTES.downloadArtifact, async (call) => {
+    const { artifact_uid } = await requireArtifact(call)
+    const { path } = links.sign(`/downloads/artifacts/${artifact_uid}`, call.actor)
+    call.reply.redirect(settings.downloads_url + path, 302)
+    return SENT
   })
 
   serve(app, services, ROUTES.getRunDiff, async ({ params, query, actor, request }) => {

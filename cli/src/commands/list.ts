@@ -22,7 +22,8 @@ interface ListOptions extends ClientOptions {
   name?: string
   creator?: string
   executor?: string
-  source?: string
+  source?: string[]
+  taskStatus?: string[]
   location?: string
   createdAfter?: Date
   createdBefore?: Date
@@ -42,7 +43,7 @@ export function addListCommand(program: Command): void {
     .alias('ls')
     .summary('list runs')
     .description(
-      'Lists runs, the last changed first. Filters combine; search looks into title, prompt and skill.',
+      "Lists runs, the last changed first. Filters combine; search looks into title, prompt and skill, and takes a run's id or address.",
     )
     .option('-l, --limit <n>', 'how many', wholeNumber(1, 1_000_000), 20)
     .option('--all', 'all of them')
@@ -53,7 +54,12 @@ export function addListCommand(program: Command): void {
     .option('--skill <spec>', 'with this skill')
     .option('--creator <uid>', 'created by')
     .option('--executor <uid>', 'executed as')
-    .option('--source <source>', 'from API, CLI, WEB_APP, SCHEDULED_AGENT, …')
+    .option('--source <source>', 'from API, CLI, WEB_APP, SCHEDULED_AGENT, …; repeat for more', repeated)
+    .option(
+      '--task-status <status>',
+      'running (runs below it count), failed, blocked, cancelled or complete; repeat for more',
+      repeated,
+    )
     .option('--schedule <id>', 'from this schedule')
     .option('--trigger <id>', 'from this trigger')
     .option('--ancestor <run-id>', 'below this run')
@@ -84,17 +90,22 @@ export function addListCommand(program: Command): void {
   })
 }
 
+/** Values that were repeated, or separated by commas. */
+const separated = (texts: string[] | undefined): string[] | undefined =>
+  texts?.flatMap((text) => text.split(',')).map((text) => text.trim())
+
 function filtersOf(q: string | undefined, options: ListOptions): ListRunsParams {
   const filters = {
     q,
-    state: options.state?.flatMap((text) => text.split(',')).map((state) => state.trim().toUpperCase()),
+    state: separated(options.state)?.map((state) => state.toUpperCase()),
     name: options.name,
     model_id: options.model,
     environment_id: options.env,
     skill: options.skill,
     creator: options.creator,
     executor: options.executor,
-    source: options.source?.toUpperCase(),
+    source: separated(options.source)?.map((source) => source.toUpperCase()),
+    task_status: separated(options.taskStatus)?.map((status) => status.toLowerCase()),
     schedule_id: options.schedule,
     trigger_id: options.trigger,
     ancestor_run_id: options.ancestor,

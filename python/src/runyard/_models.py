@@ -186,25 +186,6 @@ class ChangesPushedEventDataPullRequest(WireModel):
     url: str
 
 
-class ClaudeTokens(WireModel):
-    """As Claude Code counts: tokens of the cache are not among `input_tokens`."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-
-
-class CodexTokens(WireModel):
-    """As Codex counts: tokens of the cache are among `input_tokens`."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cached_input_tokens: int | None = None
-    cache_write_input_tokens: int | None = None
-    total_tokens: int | None = None
-
-
 class ComparedRepository(WireModel):
     directory: str
     """Folder below /workspace."""
@@ -316,11 +297,6 @@ class DeleteTriggerResponse(WireModel):
     success: bool
 
 
-class EgressRanges(WireModel):
-    cidrs: list[str]
-    """IPv4 and IPv6 networks, as in `203.0.113.0/28`, each once. Empty while the operator names none (`RUNYARD_EGRESS_RANGES`)."""
-
-
 class EgressRefusedEventData(WireModel):
     """The network policy, or the git gateway, refused something. Told once for each target."""
 
@@ -389,6 +365,8 @@ ErrorCode = TypeAliasType(
         "conflict",
         "operation_not_supported",
         "resource_unavailable",
+        "agent_stream_network_error",
+        "agent_stream_failure",
         "internal_error",
         "environment_setup_failed",
     ]
@@ -475,12 +453,6 @@ class HarnessConfig(WireModel):
     """`oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks; `claude`, `codex`, `gemini`, `opencode`, `qwen` and `goose` are agents whose program the sandbox must have; operators add others. One that the installation does not have is refused with 400, and so is a field that the harness cannot honour."""
     model_id: str | None = None
     reasoning_level: str | None = None
-
-
-class HarnessToolCalls(WireModel):
-    byName: dict[str, int]
-    total: int
-    """The sum of `byName`."""
 
 
 class InterruptResponse(WireModel):
@@ -784,10 +756,6 @@ class RunItemScope(WireModel):
     uid: str | None = None
 
 
-class RunReference(WireModel):
-    run_id: str
-
-
 class RunSchedule(WireModel):
     """The schedule that created the run, as it was then; it may be deleted since."""
 
@@ -801,7 +769,9 @@ RunSourceType = TypeAliasType(
     Literal[
         "LINEAR",
         "API",
+        "MCP",
         "SLACK",
+        "TEAMS",
         "LOCAL",
         "SCHEDULED_AGENT",
         "WEB_APP",
@@ -812,13 +782,17 @@ RunSourceType = TypeAliasType(
         "SELF_IMPROVEMENT",
         "GITHUB_WEBHOOK",
         "GITLAB_WEBHOOK",
+        "AZURE_DEVOPS_WEBHOOK",
         "AUTOFIX",
         "RUN_SCORER",
         "ORCHESTRATION",
+        "BENCHMARK_TRIAL",
+        "CREATE_BENCHMARK_TASK",
+        "CUSTOM_WEBHOOK",
     ]
     | str,
 )
-"""Where a run came from."""
+"""Where a run came from. Filters take every source of the wire format, also those that give no run here."""
 
 
 RunState = TypeAliasType(
@@ -929,24 +903,10 @@ class SignInLink(WireModel):
     """In 60 seconds; for another person in 24 hours."""
 
 
-TimelineEventType = TypeAliasType(
-    "TimelineEventType",
-    Literal[
-        "oz_run_created",
-        "oz_run_claimed",
-        "worker_container_ready",
-        "shared_session_started",
-        "agent_started",
-        "oz_run_done",
-        "oz_run_blocked",
-        "oz_run_cancelled",
-        "oz_run_failed",
-        "oz_run_errored",
-        "vm_shutdown",
-    ]
-    | str,
+TaskStatus = TypeAliasType(
+    "TaskStatus", Literal["running", "failed", "blocked", "cancelled", "complete"] | str
 )
-"""`oz_run_created`: the run was stored. `oz_run_claimed`: a worker took it. `worker_container_ready`: its sandbox stands. `shared_session_started`: people can follow what happens in it. `agent_started`: the setup is done and the agent works. `oz_run_done`, `oz_run_blocked`, `oz_run_cancelled`, `oz_run_failed`, `oz_run_errored`: its state changed to SUCCEEDED, BLOCKED, CANCELLED, FAILED or ERROR. `vm_shutdown`: the worker stopped everything in the sandbox."""
+"""`running`: the run, or a run below it, is queued or at work. The others are about the run itself: `failed` (FAILED or ERROR), `blocked`, `cancelled`, `complete` (SUCCEEDED)."""
 
 
 class ToolCallEventData(WireModel):
@@ -1060,30 +1020,12 @@ class UnknownEvent(WireModel):
     data: dict[str, Any]
 
 
-class UnknownHarnessUsage(WireModel):
-    """What a newer service sends and this version does not know, as it came."""
-
-    harness: str
-    capturedAt: datetime
-    """When the run used something last."""
-    captureSequence: int
-    """The place of that event in the log."""
-    executionId: int
-    """The execution that used it. The counts are of all executions."""
-    metricsVersion: Literal[1]
-    snapshot: dict[str, Any]
-
-
 class UpdateAgentIdentityRequestMemoryAutoMemory(WireModel):
     enabled: bool | None = None
 
 
 class UpdateAgentIdentityRequestSecret(WireModel):
     name: str
-
-
-UsageCoverage = TypeAliasType("UsageCoverage", Literal["known", "partial", "unavailable"] | str)
-"""`partial`: some answers of models did not say it all. `unavailable`: nothing is known."""
 
 
 class UsageDay(WireModel):
@@ -1107,9 +1049,6 @@ class UsageEventData(WireModel):
     output_tokens: int
     total_tokens: int
     cached_input_tokens: int | None = None
-    """Among the input tokens: those that the provider read from its cache."""
-    cache_write_tokens: int | None = None
-    """Among the input tokens: those that the provider wrote into its cache."""
     inference_cost_usd: float | None = None
     by_gateway: Literal[True] | None = None
     """Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction` and `estimated`: a step of the agent ended."""
@@ -1471,26 +1410,6 @@ class ChangesPushedEventData(WireModel):
     pull_request: ChangesPushedEventDataPullRequest | None = None
     is_linked: Literal[True] | None = None
     """Nothing was pushed or opened: another run's open pull request has exactly these files. Branch and commit are its own."""
-
-
-class ClaudeHarnessUsageSnapshotCoverage(WireModel):
-    tokenStatus: UsageCoverage
-    toolStatus: UsageCoverage
-
-
-class ClaudeHarnessUsageSnapshotPayloadAttribution(WireModel):
-    model: str
-    usage: ClaudeTokens
-
-
-class CodexHarnessUsageSnapshotCoverage(WireModel):
-    tokenStatus: UsageCoverage
-    toolStatus: UsageCoverage
-
-
-class CodexHarnessUsageSnapshotPayloadAttribution(WireModel):
-    model: str
-    usage: CodexTokens
 
 
 class ContextCompactedEvent(WireModel):
@@ -2049,19 +1968,6 @@ class SetupOutputEvent(WireModel):
     data: SetupOutputEventData
 
 
-class TimelineEvent(WireModel):
-    event_uuid: str
-    """Stays the same however often the timeline is read."""
-    event_type: TimelineEventType
-    run_id: str
-    execution_id: int | None = None
-    """The execution it belongs to: from 1."""
-    occurred_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    payload: dict[str, Any] | None = None
-    """Details, such as `attempt`, `worker_id`, `duration_ms` and `status_message`."""
-
-
 class ToolCallEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -2404,20 +2310,6 @@ class ChangesPushedEvent(WireModel):
     data: ChangesPushedEventData
 
 
-class ClaudeHarnessUsageSnapshotPayload(WireModel):
-    usage: ClaudeTokens | None = None
-    attribution: list[ClaudeHarnessUsageSnapshotPayloadAttribution] | None = None
-    """By model."""
-    toolCalls: HarnessToolCalls | None = None
-
-
-class CodexHarnessUsageSnapshotPayload(WireModel):
-    usage: CodexTokens | None = None
-    attribution: list[CodexHarnessUsageSnapshotPayloadAttribution] | None = None
-    """By model."""
-    toolCalls: HarnessToolCalls | None = None
-
-
 class ConversationStepMessage(WireModel):
     message_id: str
     run_id: str
@@ -2600,11 +2492,6 @@ class RunStateEventData(WireModel):
     status_message: RunStatusMessage | None = None
 
 
-class RunTimeline(WireModel):
-    events: list[TimelineEvent]
-    """Oldest first."""
-
-
 class SetupEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -2713,16 +2600,6 @@ class WebhookDelivery(WireModel):
     """Why the last attempt did not go well."""
 
 
-class ClaudeHarnessUsageSnapshot(WireModel):
-    coverage: ClaudeHarnessUsageSnapshotCoverage
-    payload: ClaudeHarnessUsageSnapshotPayload
-
-
-class CodexHarnessUsageSnapshot(WireModel):
-    coverage: CodexHarnessUsageSnapshotCoverage
-    payload: CodexHarnessUsageSnapshotPayload
-
-
 class ConversationStep(WireModel):
     step: int
     messages: list[ConversationStepMessage]
@@ -2753,30 +2630,6 @@ class RunStateEvent(WireModel):
     data: RunStateEventData
 
 
-class ClaudeHarnessUsage(WireModel):
-    harness: Literal["CLAUDE_CODE"]
-    capturedAt: datetime
-    """When the run used something last."""
-    captureSequence: int
-    """The place of that event in the log."""
-    executionId: int
-    """The execution that used it. The counts are of all executions."""
-    metricsVersion: Literal[1]
-    snapshot: ClaudeHarnessUsageSnapshot
-
-
-class CodexHarnessUsage(WireModel):
-    harness: Literal["CODEX"]
-    capturedAt: datetime
-    """When the run used something last."""
-    captureSequence: int
-    """The place of that event in the log."""
-    executionId: int
-    """The execution that used it. The counts are of all executions."""
-    metricsVersion: Literal[1]
-    snapshot: CodexHarnessUsageSnapshot
-
-
 class ConversationChild(WireModel):
     """A run below one of the conversation."""
 
@@ -2791,14 +2644,6 @@ class ConversationChild(WireModel):
     """Of its conversation; none where the answer would be too large, and `page_info` says that there is more."""
     page_info: PageInfo
     children: list[ConversationChild] | None = None
-
-
-HarnessUsage = TypeAliasType(
-    "HarnessUsage",
-    Annotated[
-        ClaudeHarnessUsage | CodexHarnessUsage | UnknownHarnessUsage, Field(union_mode="left_to_right")
-    ],
-)
 
 
 RunEvent = TypeAliasType(
@@ -2835,16 +2680,6 @@ RunEvent = TypeAliasType(
     ],
 )
 """An immutable entry in the log of a run."""
-
-
-class RunHarnessUsage(WireModel):
-    available: bool
-    """False until Claude Code or Codex has used something, and of runs of other agents."""
-    run_id: str
-    conversation_id: str
-    age_seconds: int | None = None
-    """Since `usage.capturedAt`."""
-    usage: HarnessUsage | None = None
 
 
 class Conversation(WireModel):

@@ -216,7 +216,10 @@ class ListRunsParams(RequestOptions, total=False):
     """Id, or `me`."""
     executor: str | None
     """Id, or `me`."""
-    source: str | None
+    source: str | Sequence[str] | None
+    """Any of these."""
+    task_status: str | Sequence[str] | None
+    """Any of `running`, `failed`, `blocked`, `cancelled`, `complete`."""
     execution_location: Literal["LOCAL", "REMOTE"] | None
     created_after: datetime | str | None
     created_before: datetime | str | None
@@ -226,6 +229,12 @@ class ListRunsParams(RequestOptions, total=False):
     skill_spec: str | None
     schedule_id: str | None
     trigger_id: str | None
+    automation_id: str | None
+    """Created with this `automation_id` in their metadata."""
+    factory_uid: str | Sequence[str] | None
+    """There are no factories: the list is empty."""
+    factory_only: bool | None
+    """The same, with `True`."""
     run_id_prefix: str | None
     """The beginning of the id."""
     ancestor_run_id: str | None
@@ -234,7 +243,7 @@ class ListRunsParams(RequestOptions, total=False):
     """That produced this address: a pull request, a branch, or what was reported."""
     metadata: Mapping[str, str] | None
     q: str | None
-    """Part of the title, prompt or skill."""
+    """A whole run id or a run's address, or part of the title, prompt or skill."""
 
 
 class ListEventsParams(RequestOptions, total=False):

@@ -75,6 +75,16 @@ export const ERRORS = {
     title: 'Resource unavailable',
     retryable: true,
   },
+  agent_stream_network_error: {
+    status: 502,
+    title: 'Agent stream network error',
+    retryable: true,
+  },
+  agent_stream_failure: {
+    status: 502,
+    title: 'Agent stream failure',
+    retryable: true,
+  },
   internal_error: {
     status: 500,
     title: 'Internal error',

@@ -21,3 +21,16 @@ export const RunIdPrefix = z
   .min(1)
   .max(36)
   .refine((text) => idsBeginningWith(text).every(isUuid), 'must be the beginning of a run id')
+
+/** `/sessions/…` is a run's page, `/agent/runs/…` its address in the API; other services of the wire format use the same words. */
+const RUN_PATH = /\/(?:runs|sessions)\/([0-9a-f-]{36})(?=$|\/)/i
+
+/** The run that a whole id or an address names; `null` if the text is neither. */
+export function runIdIn(text: string): string | null {
+  const trimmed = text.trim()
+  const named = /^https?:\/\//i.test(trimmed)
+    ? RUN_PATH.exec(URL.parse(trimmed)?.pathname ?? '')?.[1]
+    : trimmed
+  const id = named?.toLowerCase() ?? ''
+  return isUuid(id) ? id : null
+}

@@ -3,6 +3,7 @@ import { AmbientAgentConfig } from './agent-config.ts'
 import { ArtifactItem } from './artifact.ts'
 import { boundedRecord } from './bounded-record.ts'
 import { EnvironmentReference, NO_ENVIRONMENT } from './environment-name.ts'
+import { flag } from './flag.ts'
 import { ForkedFrom } from './fork.ts'
 import { PageInfo, paging } from './page-info.ts'
 import { ReferenceUrl } from './reference-url.ts'
@@ -14,7 +15,9 @@ export const RunSourceType = z
   .enum([
     'LINEAR',
     'API',
+    'MCP',
     'SLACK',
+    'TEAMS',
     'LOCAL',
     'SCHEDULED_AGENT',
     'WEB_APP',
@@ -25,11 +28,19 @@ export const RunSourceType = z
     'SELF_IMPROVEMENT',
     'GITHUB_WEBHOOK',
     'GITLAB_WEBHOOK',
+    'AZURE_DEVOPS_WEBHOOK',
     'AUTOFIX',
     'RUN_SCORER',
     'ORCHESTRATION',
+    'BENCHMARK_TRIAL',
+    'CREATE_BENCHMARK_TASK',
+    'CUSTOM_WEBHOOK',
   ])
-  .meta({ id: 'RunSourceType', description: 'Where a run came from.' })
+  .meta({
+    id: 'RunSourceType',
+    description:
+      'Where a run came from. Filters take every source of the wire format, also those that give no run here.',
+  })
 export type RunSourceType = z.infer<typeof RunSourceType>
 
 export const RunCreatorInfo = z
@@ -203,6 +214,14 @@ export const ListRunsResponse = z
   .meta({ id: 'ListRunsResponse' })
 export type ListRunsResponse = z.infer<typeof ListRunsResponse>
 
+/** What people call the state of a run and of what works for it. */
+export const TaskStatus = z.enum(['running', 'failed', 'blocked', 'cancelled', 'complete']).meta({
+  id: 'TaskStatus',
+  description:
+    '`running`: the run, or a run below it, is queued or at work. The others are about the run itself: `failed` (FAILED or ERROR), `blocked`, `cancelled`, `complete` (SUCCEEDED).',
+})
+export type TaskStatus = z.infer<typeof TaskStatus>
+
 /** `state=A&state=B` and `state=A,B` mean the same. */
 export const listOf = <T extends z.ZodType>(item: T, most = 64) =>
   z.preprocess(
@@ -242,7 +261,12 @@ export const ListRunsQuery = z.object({
     .max(256)
     .optional()
     .meta({ description: `Id, or \`${ME}\` for who asks.` }),
-  source: RunSourceType.optional(),
+  source: listOf(RunSourceType)
+    .optional()
+    .meta({ description: 'Any of these; repeated or separated by commas.' }),
+  task_status: listOf(TaskStatus)
+    .optional()
+    .meta({ description: 'Any of these; repeated or separated by commas.' }),
   execution_location: z.enum(['LOCAL', 'REMOTE']).optional(),
   created_after: TimestampInput.optional(),
   created_before: TimestampInput.optional(),
@@ -254,6 +278,15 @@ export const ListRunsQuery = z.object({
   skill_spec: z.string().max(1024).optional(),
   schedule_id: z.string().max(256).optional().meta({ description: 'Of a deleted schedule, too.' }),
   trigger_id: z.string().max(256).optional().meta({ description: 'Of a deleted trigger, too.' }),
+  automation_id: z
+    .string()
+    .max(256)
+    .optional()
+    .meta({ description: 'Runs that were created with `automation_id` in their metadata.' }),
+  factory_uid: listOf(z.string().max(256)).optional().meta({
+    description: 'There are no factories here, so with one the list is empty.',
+  }),
+  factory_only: flag().optional().meta({ description: 'The same, with `true`.' }),
   run_id_prefix: RunIdPrefix.optional().meta({
     description: 'The beginning of the id: a shortened id is the only one of two asked for.',
   }),
@@ -270,7 +303,8 @@ export const ListRunsQuery = z.object({
     .optional()
     .meta({ description: '`metadata[key]=value`, at most 5.' }),
   q: z.string().min(1).max(512).optional().meta({
-    description: 'Part of the title, of the first 2,048 characters of the prompt, or of the skill.',
+    description:
+      'A whole run id, or the address of a run, finds that run. Any text finds runs that have it in the title, in the first 2,048 characters of the prompt, or in the skill.',
   }),
 })
 export type ListRunsQuery = z.infer<typeof ListRunsQuery>

@@ -142,6 +142,18 @@ export const ERROR_PAGES: Record<ErrorCode, ErrorPage> = {
     fix: 'Repeat it after the seconds in Retry-After, with the same Idempotency-Key. A run that ended with it goes on with a follow-up.',
     example: { request: `GET ${RUNS}`, detail: 'The database is away for the moment.' },
   },
+  agent_stream_network_error: {
+    cause: 'The connection over which the model answered broke off, and trying again did not help.',
+    fix: 'Send a follow-up: the run goes on where it was.',
+    example: { state: 'ERROR', message: 'The connection to the model provider broke off.' },
+    is_unused: true,
+  },
+  agent_stream_failure: {
+    cause: 'The provider ended the answer of the model with an error of its own.',
+    fix: 'Send a follow-up: the run goes on where it was. If it ends in the same way, ask for another model.',
+    example: { state: 'ERROR', message: 'The model provider ended its answer with an error.' },
+    is_unused: true,
+  },
   internal_error: {
     cause: 'A fault of the service, not of the request. What happened stands in its log, and in no answer.',
     fix: 'Repeat the request with the same Idempotency-Key. If it stays, give the trace_id to whoever runs the service: it finds the entry in the log.',

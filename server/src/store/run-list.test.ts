@@ -4,7 +4,7 @@ import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { onEitherDatabase } from '../../test/support/databases.ts'
 import { actorOf, addPrincipal, addRun, holdRun } from '../../test/support/stored.ts'
-import { type ListRunsQuery, SORT_KEYS } from '../contract/run.ts'
+import { type ListRunsQuery, type RunSourceType, SORT_KEYS } from '../contract/run.ts'
 import type { Db } from './db.ts'
 import { recordPush } from './pushes.ts'
 import { listRuns, selectPage } from './run-list.ts'
@@ -147,6 +147,71 @@ onEitherDatabase('list', (open) => {
     assert.deepEqual(await find('_done'), [percent])
     assert.deepEqual((await find('DONE')).sort(), [percent, plain].sort())
     assert.deepEqual(await find("' or true --"), [])
+  })
+
+  test('a whole id or an address finds its run, and runs whose text has it', async () => {
+    const metadata = { set: 'address' }
+    const run_id = await addRun(db, viewer, { metadata })
+    const about = await addRun(db, viewer, { metadata, prompt: `Go on with ${run_id}.` })
+    const owner = await addPrincipal(db)
+    const hidden = await addRun(db, owner, { scope: 'User', metadata })
+    const find = async (q: string) =>
+      (await listRuns(db, { q, metadata }, actorOf(viewer))).runs.map((run) => run.run_id).sort()
+    assert.deepEqual(await find(run_id), [run_id, about].sort())
+    assert.deepEqual(await find(` ${run_id.toUpperCase()} `), [run_id])
+    for (const address of ['http://localhost:8080/sessions/', 'https://runs.example/base/api/v1/agent/runs/'])
+      for (const rest of ['', '/transcript', '?tab=files#access=1.2'])
+        assert.deepEqual(await find(address + run_id + rest), [run_id], address + rest)
+    assert.deepEqual(await find(hidden), [])
+    assert.deepEqual(await find(`https://runs.example/environments/${run_id}`), [])
+  })
+
+  test('the status of a task looks at the runs below it that the caller may see', async () => {
+    const metadata = { set: 'status' }
+    const owner = await addPrincipal(db)
+    const below = (run_id: string, scope: 'Team' | 'User' = 'Team') =>
+      addRun(db, owner, {
+        ...{ scope, parent_run_id: run_id, root_run_id: run_id, ancestor_run_ids: [run_id] },
+        metadata: { set: 'child' },
+      })
+    const [done, parent, quiet, broken, stuck] = await Promise.all(
+      Array.from({ length: 5 }, () => addRun(db, viewer, { metadata })),
+    )
+    assert(done && parent && quiet && broken && stuck)
+    const states = {
+      [done]: 'SUCCEEDED',
+      [parent]: 'SUCCEEDED',
+      [quiet]: 'FAILED',
+      [broken]: 'ERROR',
+      [stuck]: 'BLOCKED',
+    }
+    for (const [run_id, state] of Object.entries(states))
+      await sql`update runs set state = ${state} where run_id = ${run_id}`.execute(db)
+    await below(parent)
+    await below(quiet, 'User')
+    const find = async (task_status: ListRunsQuery['task_status'], who = viewer) =>
+      (await listRuns(db, { task_status, metadata }, actorOf(who))).runs.map((run) => run.run_id).sort()
+    assert.deepEqual(await find(['running']), [parent])
+    assert.deepEqual(await find(['running'], owner), [parent, quiet].sort())
+    assert.deepEqual(await find(['failed', 'blocked']), [quiet, broken, stuck].sort())
+    assert.deepEqual(await find(['complete']), [done, parent].sort())
+    assert.deepEqual(await find(['cancelled']), [])
+  })
+
+  test('any of several sources, one automation, and no factory', async () => {
+    const add = (source: RunSourceType, automation_id: string) =>
+      addRun(db, viewer, { source, metadata: { set: 'sources', automation_id } })
+    const [api, cli] = [await add('API', 'a'), await add('CLI', 'b')]
+    await add('SLACK', 'c')
+    const find = async (query: ListRunsQuery) =>
+      (await listRuns(db, { metadata: { set: 'sources' }, ...query }, actorOf(viewer))).runs
+        .map((run) => run.run_id)
+        .sort()
+    assert.deepEqual(await find({ source: ['API', 'CLI', 'TEAMS'] }), [api, cli].sort())
+    assert.deepEqual(await find({ automation_id: 'b' }), [cli])
+    for (const none of [{ factory_uid: ['f'] }, { factory_only: true }])
+      assert.deepEqual(await find(none), [])
+    assert.equal((await find({ factory_only: false })).length, 3)
   })
 
   test('of a long prompt the first 2,048 characters are listed, and it says so', async () => {

@@ -2,14 +2,16 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
 import { kindOfReference, NO_ENVIRONMENT } from '../contract/environment-name.ts'
 import { AppError } from '../contract/error.ts'
-import { type ListRunsQuery, ME, SORT_KEYS, type SortKey } from '../contract/run.ts'
-import { idsBeginningWith, isUuid } from '../contract/run-id.ts'
+import { type ListRunsQuery, ME, SORT_KEYS, type SortKey, type TaskStatus } from '../contract/run.ts'
+import { idsBeginningWith, isUuid, runIdIn } from '../contract/run-id.ts'
+import { type RunState, UNFINISHED_STATES } from '../contract/state.ts'
 import { brokenCursor, decodeCursor, encodeCursor, isMoment, isPlainText } from './cursor.ts'
 import type { Db } from './db.ts'
 import { findEnvironmentId } from './environments.ts'
 import { cutPage, isFollowed, type Paged } from './page.ts'
 import { hasUrl } from './run-urls.ts'
 import { type RunRow, selectOfRuns, visibleTo } from './runs.ts'
+import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
 /** Where a page ends: the sort it belongs to, the last row's sort value and id. */
@@ -168,7 +170,7 @@ function filtersOf(
     ...given(query.model_id, (model_id) => sql`r.model_id = ${model_id}`),
     ...given(query.creator, (uid) => sql`r.creator_id = ${asPrincipal(uid, actor)}`),
     ...given(query.executor, (uid) => sql`r.principal_id = ${asPrincipal(uid, actor)}`),
-    ...given(query.source, (source) => sql`r.source = ${source}`),
+    ...given(query.source, (sources) => sql`r.source = any(${sources}::text[])`),
     // Every run executes on a worker, none on the caller's machine.
     ...given(query.execution_location, (place) => (place === 'LOCAL' ? sql`false` : sql`true`)),
     ...given(query.created_after, (time) => sql`r.created_at > ${time}::timestamptz`),
@@ -195,6 +197,14 @@ function filtersOf(
       const [lowest, highest] = idsBeginningWith(prefix)
       return sql`r.run_id between ${lowest}::uuid and ${highest}::uuid`
     }),
+    ...given(query.task_status, (statuses) => hasTaskStatus(statuses, actor)),
+    ...given(
+      query.automation_id,
+      (id) => sql`r.metadata @> ${json({ automation_id: id })} and r.metadata <> '{}'`,
+    ),
+    // No run belongs to a factory.
+    ...given(query.factory_uid, () => sql`false`),
+    ...(query.factory_only ? [sql`false`] : []),
     ...given(
       query.ancestor_run_id,
       (run_id) => sql`r.ancestor_run_ids @> array[${run_id}]::uuid[] and r.parent_run_id is not null`,
@@ -210,12 +220,32 @@ function filtersOf(
     ...given(query.reference_url, hasUrl),
     // Here, too.
     ...given(query.metadata, (pairs) => sql`r.metadata @> ${json(pairs)} and r.metadata <> '{}'`),
-    ...given(
-      query.q,
-      (text) =>
-        sql`(r.title || ' ' || left(r.prompt, 2048) || ' ' || coalesce(r.skill_spec, '')) ilike ${`%${escapeLike(text)}%`}`,
-    ),
+    ...given(query.q, (text) => {
+      const run_id = runIdIn(text)
+      const worded = sql`(r.title || ' ' || left(r.prompt, 2048) || ' ' || coalesce(r.skill_spec, '')) ilike ${`%${escapeLike(text)}%`}`
+      return run_id === null ? worded : sql`(r.run_id = ${run_id}::uuid or ${worded})`
+    }),
   ]
+}
+
+const STATES_OF: Record<Exclude<TaskStatus, 'running'>, readonly RunState[]> = {
+  failed: ['FAILED', 'ERROR'],
+  blocked: ['BLOCKED'],
+  cancelled: ['CANCELLED'],
+  complete: ['SUCCEEDED'],
+}
+
+/** The runs above unfinished ones are looked up once for the whole list: few runs are unfinished, and many have runs below them. */
+function hasTaskStatus(statuses: readonly TaskStatus[], actor: Actor): RawBuilder<unknown> {
+  const unfinished = among(UNFINISHED_STATES)
+  const conditions = statuses.map((status) =>
+    status === 'running'
+      ? sql`(r.state in (${unfinished}) or r.run_id in (
+          select unnest(r.ancestor_run_ids) from runs r
+          where r.state in (${unfinished}) and r.parent_run_id is not null and ${visibleTo(actor)}))`
+      : sql`r.state in (${among(STATES_OF[status])})`,
+  )
+  return sql`(${sql.join(conditions, sql` or `)})`
 }
 
 const NO_ONE = '00000000-0000-0000-0000-000000000000'

@@ -5,7 +5,14 @@ import { useAccess } from '../client.ts'
 import { environmentsQuery } from '../environments/environment-queries.ts'
 import { isTyping } from '../shell/typing.ts'
 import { KeyHint } from '../ui/key-hint.tsx'
-import { type RunSearch, SOURCES, type Source, STATE_GROUPS, type StateGroup } from './run-search.ts'
+import {
+  offeredSources,
+  type RunSearch,
+  SOURCES,
+  type Source,
+  STATE_GROUPS,
+  type StateGroup,
+} from './run-search.ts'
 
 /** How long somebody has to stop typing before the search is asked. */
 const TYPING_MS = 250
@@ -48,9 +55,9 @@ export function RunFilters({
         <option value="empty-environment">None</option>
       </Choice>
       <Choice label="Source" value={search.source} onChange={(source) => set({ source: source as Source })}>
-        {Object.entries(SOURCES).map(([value, label]) => (
+        {offeredSources(search.source).map((value) => (
           <option key={value} value={value}>
-            {label}
+            {SOURCES[value]}
           </option>
         ))}
       </Choice>
@@ -112,9 +119,9 @@ function SearchField({ value, onSettled }: { value: string; onSettled: (text: st
       <input
         ref={field}
         type="search"
-        aria-label="Search titles, prompts and skills"
+        aria-label="Search titles, prompts, skills and run ids"
         aria-keyshortcuts="/"
-        placeholder="Search titles, prompts, skills"
+        placeholder="Search text, or paste a run's address"
         className={`peer ${FIELD} w-full pl-8`}
         maxLength={256}
         value={text}

@@ -1,4 +1,4 @@
-import type { ListRunsParams, RunState } from '@runyard/client'
+import type { ListRunsParams, RunItem, RunState } from '@runyard/client'
 import { startOfDay, textOf } from '../shell/search-value.ts'
 
 /** What the address of the list says: it can be shared. */
@@ -24,18 +24,44 @@ export const STATE_GROUPS = {
 } as const satisfies Record<string, { label: string; states: readonly RunState[] }>
 export type StateGroup = keyof typeof STATE_GROUPS
 
+export type Source = RunItem['source']
+
 /** Where runs come from, as people would say it. */
-export const SOURCES = {
+export const SOURCES: Record<Source, string> = {
   API: 'API',
   CLI: 'Command line',
+  WEB_APP: 'This page',
   SCHEDULED_AGENT: 'Schedules',
+  ORCHESTRATION: 'Other runs',
   GITHUB_WEBHOOK: 'GitHub',
   GITLAB_WEBHOOK: 'GitLab',
   SLACK: 'Slack',
   LINEAR: 'Linear',
-  WEB_APP: 'This page',
-} as const satisfies Partial<Record<NonNullable<ListRunsParams['source']>, string>>
-export type Source = keyof typeof SOURCES
+  MCP: 'MCP',
+  TEAMS: 'Microsoft Teams',
+  JIRA: 'Jira',
+  AZURE_DEVOPS_WEBHOOK: 'Azure DevOps',
+  CUSTOM_WEBHOOK: 'Custom webhooks',
+  GITHUB_ACTION: 'GitHub Actions',
+  CLOUD_MODE: 'Cloud mode',
+  LOCAL: 'Local',
+  AUTOFIX: 'Autofix',
+  RUN_SCORER: 'Run scoring',
+  SELF_IMPROVEMENT: 'Self-improvement',
+  BENCHMARK_TRIAL: 'Benchmark trials',
+  CREATE_BENCHMARK_TASK: 'Benchmark authoring',
+}
+
+/** The sources that give runs here. An address may name any of the others, and finds none. */
+const USUAL: readonly Source[] = [
+  ...(['API', 'CLI', 'WEB_APP', 'SCHEDULED_AGENT', 'ORCHESTRATION'] as const),
+  ...(['GITHUB_WEBHOOK', 'GITLAB_WEBHOOK', 'SLACK', 'LINEAR'] as const),
+]
+
+/** What the filter offers: the usual sources, and the one that is chosen. */
+export const offeredSources = (chosen: Source | undefined): Source[] => [
+  ...new Set([...USUAL, ...(chosen ? [chosen] : [])]),
+]
 
 /** From an address that anybody may have written. */
 export function readRunSearch(search: Record<string, unknown>): RunSearch {
@@ -73,7 +99,7 @@ export function toListParams({
     sort_by: 'created_at',
     ...(q ? { q } : {}),
     ...(state ? { state: [...STATE_GROUPS[state].states] } : {}),
-    ...(source ? { source } : {}),
+    ...(source ? { source: [source] } : {}),
     ...(environment ? { environment_id: environment } : {}),
     ...(creator ? { creator } : {}),
     ...(trigger ? { trigger_id: trigger } : {}),

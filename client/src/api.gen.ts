@@ -1492,6 +1492,7 @@ export interface components {
             data: {
                 artifact_uid?: string;
                 document_uid: string;
+                notebook_uid?: string;
                 title?: string;
             };
         };
@@ -1505,6 +1506,7 @@ export interface components {
             created_at: string;
             data: {
                 branch: string;
+                status: components["schemas"]["PullRequestStatus"];
                 url: string;
             };
         };
@@ -1533,8 +1535,12 @@ export interface components {
              */
             created_at: string;
             data: {
+                /** @description Of a `PLAN`: its text, in Markdown. */
+                content?: string;
                 content_type: string;
                 description?: string;
+                /** @description Of a `PLAN`: the same as `artifact_uid`. */
+                document_uid?: string;
                 /** @description Works without a key until `expires_at`. */
                 download_url: string;
                 /**
@@ -1544,9 +1550,18 @@ export interface components {
                 expires_at: string;
                 filename: string;
                 filepath: string;
+                /** @description Of a `PLAN`: the same as `artifact_uid`. */
+                notebook_uid?: string;
                 sha256: string;
                 size_bytes: number;
                 title?: string;
+            };
+            /** @description Of a `FILE` and a `SCREENSHOT`: where it comes from. */
+            source_links?: {
+                /** @description Those that the run and its relatives opened, of runs that the caller may see; at most 100. */
+                pull_request_urls?: string[];
+                /** @description The run's page. */
+                run_url?: string;
             };
         };
         Attachment: {
@@ -2692,6 +2707,11 @@ export interface components {
             /** @description Its page. */
             url: string;
         };
+        /**
+         * @description As its host last said: when the run opened it, by a trigger, or to `GET /agent/runs/{run_id}/pull-requests`, which asks again. `unknown`: it never did.
+         * @enum {string}
+         */
+        PullRequestStatus: "open" | "draft" | "merged" | "closed" | "unknown";
         PutGrantsRequest: {
             /** @description Who may use it, besides admins. None: whoever may without grants. */
             principal_ids: string[];

@@ -83,12 +83,8 @@ class ArtifactItemFileData(WireModel):
 class ArtifactItemPlanData(WireModel):
     document_uid: str
     artifact_uid: str | None = None
+    notebook_uid: str | None = None
     title: str | None = None
-
-
-class ArtifactItemPullRequestData(WireModel):
-    branch: str
-    url: str
 
 
 class ArtifactItemScreenshotData(WireModel):
@@ -110,6 +106,21 @@ class ArtifactResponseData(WireModel):
     sha256: str
     title: str | None = None
     description: str | None = None
+    content: str | None = None
+    """Of a `PLAN`: its text, in Markdown."""
+    document_uid: str | None = None
+    """Of a `PLAN`: the same as `artifact_uid`."""
+    notebook_uid: str | None = None
+    """Of a `PLAN`: the same as `artifact_uid`."""
+
+
+class ArtifactResponseSourceLinks(WireModel):
+    """Of a `FILE` and a `SCREENSHOT`: where it comes from."""
+
+    run_url: str | None = None
+    """The run's page."""
+    pull_request_urls: list[str] | None = None
+    """Those that the run and its relatives opened, of runs that the caller may see; at most 100."""
 
 
 class Attachment(WireModel):
@@ -184,6 +195,25 @@ class ChangedFile(WireModel):
 class ChangesPushedEventDataPullRequest(WireModel):
     number: int
     url: str
+
+
+class ClaudeTokens(WireModel):
+    """As Claude Code counts: tokens of the cache are not among `input_tokens`."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class CodexTokens(WireModel):
+    """As Codex counts: tokens of the cache are among `input_tokens`."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
+    total_tokens: int | None = None
 
 
 class ComparedRepository(WireModel):
@@ -297,6 +327,11 @@ class DeleteTriggerResponse(WireModel):
     success: bool
 
 
+class EgressRanges(WireModel):
+    cidrs: list[str]
+    """IPv4 and IPv6 networks, as in `203.0.113.0/28`, each once. Empty while the operator names none (`RUNYARD_EGRESS_RANGES`)."""
+
+
 class EgressRefusedEventData(WireModel):
     """The network policy, or the git gateway, refused something. Told once for each target."""
 
@@ -365,8 +400,6 @@ ErrorCode = TypeAliasType(
         "conflict",
         "operation_not_supported",
         "resource_unavailable",
-        "agent_stream_network_error",
-        "agent_stream_failure",
         "internal_error",
         "environment_setup_failed",
     ]
@@ -453,6 +486,12 @@ class HarnessConfig(WireModel):
     """`oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks; `claude`, `codex`, `gemini`, `opencode`, `qwen` and `goose` are agents whose program the sandbox must have; operators add others. One that the installation does not have is refused with 400, and so is a field that the harness cannot honour."""
     model_id: str | None = None
     reasoning_level: str | None = None
+
+
+class HarnessToolCalls(WireModel):
+    byName: dict[str, int]
+    total: int
+    """The sum of `byName`."""
 
 
 class InterruptResponse(WireModel):
@@ -650,6 +689,12 @@ class PullRequestItem(WireModel):
     merge_method: MergeMethod | None = None
 
 
+PullRequestStatus = TypeAliasType(
+    "PullRequestStatus", Literal["open", "draft", "merged", "closed", "unknown"] | str
+)
+"""As its host last said: when the run opened it, by a trigger, or to `GET /agent/runs/{run_id}/pull-requests`, which asks again. `unknown`: it never did."""
+
+
 class PutGrantsRequest(WireModel):
     resource_type: GrantedKind
     resource_id: str
@@ -756,6 +801,10 @@ class RunItemScope(WireModel):
     uid: str | None = None
 
 
+class RunReference(WireModel):
+    run_id: str
+
+
 class RunSchedule(WireModel):
     """The schedule that created the run, as it was then; it may be deleted since."""
 
@@ -769,9 +818,7 @@ RunSourceType = TypeAliasType(
     Literal[
         "LINEAR",
         "API",
-        "MCP",
         "SLACK",
-        "TEAMS",
         "LOCAL",
         "SCHEDULED_AGENT",
         "WEB_APP",
@@ -782,17 +829,13 @@ RunSourceType = TypeAliasType(
         "SELF_IMPROVEMENT",
         "GITHUB_WEBHOOK",
         "GITLAB_WEBHOOK",
-        "AZURE_DEVOPS_WEBHOOK",
         "AUTOFIX",
         "RUN_SCORER",
         "ORCHESTRATION",
-        "BENCHMARK_TRIAL",
-        "CREATE_BENCHMARK_TASK",
-        "CUSTOM_WEBHOOK",
     ]
     | str,
 )
-"""Where a run came from. Filters take every source of the wire format, also those that give no run here."""
+"""Where a run came from."""
 
 
 RunState = TypeAliasType(
@@ -903,10 +946,24 @@ class SignInLink(WireModel):
     """In 60 seconds; for another person in 24 hours."""
 
 
-TaskStatus = TypeAliasType(
-    "TaskStatus", Literal["running", "failed", "blocked", "cancelled", "complete"] | str
+TimelineEventType = TypeAliasType(
+    "TimelineEventType",
+    Literal[
+        "oz_run_created",
+        "oz_run_claimed",
+        "worker_container_ready",
+        "shared_session_started",
+        "agent_started",
+        "oz_run_done",
+        "oz_run_blocked",
+        "oz_run_cancelled",
+        "oz_run_failed",
+        "oz_run_errored",
+        "vm_shutdown",
+    ]
+    | str,
 )
-"""`running`: the run, or a run below it, is queued or at work. The others are about the run itself: `failed` (FAILED or ERROR), `blocked`, `cancelled`, `complete` (SUCCEEDED)."""
+"""`oz_run_created`: the run was stored. `oz_run_claimed`: a worker took it. `worker_container_ready`: its sandbox stands. `shared_session_started`: people can follow what happens in it. `agent_started`: the setup is done and the agent works. `oz_run_done`, `oz_run_blocked`, `oz_run_cancelled`, `oz_run_failed`, `oz_run_errored`: its state changed to SUCCEEDED, BLOCKED, CANCELLED, FAILED or ERROR. `vm_shutdown`: the worker stopped everything in the sandbox."""
 
 
 class ToolCallEventData(WireModel):
@@ -1020,12 +1077,30 @@ class UnknownEvent(WireModel):
     data: dict[str, Any]
 
 
+class UnknownHarnessUsage(WireModel):
+    """What a newer service sends and this version does not know, as it came."""
+
+    harness: str
+    capturedAt: datetime
+    """When the run used something last."""
+    captureSequence: int
+    """The place of that event in the log."""
+    executionId: int
+    """The execution that used it. The counts are of all executions."""
+    metricsVersion: Literal[1]
+    snapshot: dict[str, Any]
+
+
 class UpdateAgentIdentityRequestMemoryAutoMemory(WireModel):
     enabled: bool | None = None
 
 
 class UpdateAgentIdentityRequestSecret(WireModel):
     name: str
+
+
+UsageCoverage = TypeAliasType("UsageCoverage", Literal["known", "partial", "unavailable"] | str)
+"""`partial`: some answers of models did not say it all. `unavailable`: nothing is known."""
 
 
 class UsageDay(WireModel):
@@ -1049,6 +1124,9 @@ class UsageEventData(WireModel):
     output_tokens: int
     total_tokens: int
     cached_input_tokens: int | None = None
+    """Among the input tokens: those that the provider read from its cache."""
+    cache_write_tokens: int | None = None
+    """Among the input tokens: those that the provider wrote into its cache."""
     inference_cost_usd: float | None = None
     by_gateway: Literal[True] | None = None
     """Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction` and `estimated`: a step of the agent ended."""
@@ -1354,11 +1432,10 @@ class ArtifactItemPlan(WireModel):
     data: ArtifactItemPlanData
 
 
-class ArtifactItemPullRequest(WireModel):
-    artifact_type: Literal["PULL_REQUEST"]
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    data: ArtifactItemPullRequestData
+class ArtifactItemPullRequestData(WireModel):
+    branch: str
+    url: str
+    status: PullRequestStatus
 
 
 class ArtifactItemScreenshot(WireModel):
@@ -1374,6 +1451,7 @@ class ArtifactResponse(WireModel):
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: ArtifactResponseData
+    source_links: ArtifactResponseSourceLinks | None = None
 
 
 class AttemptLostEvent(WireModel):
@@ -1410,6 +1488,26 @@ class ChangesPushedEventData(WireModel):
     pull_request: ChangesPushedEventDataPullRequest | None = None
     is_linked: Literal[True] | None = None
     """Nothing was pushed or opened: another run's open pull request has exactly these files. Branch and commit are its own."""
+
+
+class ClaudeHarnessUsageSnapshotCoverage(WireModel):
+    tokenStatus: UsageCoverage
+    toolStatus: UsageCoverage
+
+
+class ClaudeHarnessUsageSnapshotPayloadAttribution(WireModel):
+    model: str
+    usage: ClaudeTokens
+
+
+class CodexHarnessUsageSnapshotCoverage(WireModel):
+    tokenStatus: UsageCoverage
+    toolStatus: UsageCoverage
+
+
+class CodexHarnessUsageSnapshotPayloadAttribution(WireModel):
+    model: str
+    usage: CodexTokens
 
 
 class ContextCompactedEvent(WireModel):
@@ -1968,6 +2066,19 @@ class SetupOutputEvent(WireModel):
     data: SetupOutputEventData
 
 
+class TimelineEvent(WireModel):
+    event_uuid: str
+    """Stays the same however often the timeline is read."""
+    event_type: TimelineEventType
+    run_id: str
+    execution_id: int | None = None
+    """The execution it belongs to: from 1."""
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    payload: dict[str, Any] | None = None
+    """Details, such as `attempt`, `worker_id`, `duration_ms` and `status_message`."""
+
+
 class ToolCallEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -2285,19 +2396,11 @@ class ArtifactCreatedEvent(WireModel):
     data: ArtifactCreatedEventData
 
 
-ArtifactItem = TypeAliasType(
-    "ArtifactItem",
-    Annotated[
-        ArtifactItemPlan
-        | ArtifactItemPullRequest
-        | ArtifactItemScreenshot
-        | ArtifactItemFile
-        | ArtifactItemDiff
-        | ArtifactItemExternalReference
-        | UnknownArtifactItem,
-        Field(union_mode="left_to_right"),
-    ],
-)
+class ArtifactItemPullRequest(WireModel):
+    artifact_type: Literal["PULL_REQUEST"]
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ArtifactItemPullRequestData
 
 
 class ChangesPushedEvent(WireModel):
@@ -2308,6 +2411,20 @@ class ChangesPushedEvent(WireModel):
     occurred_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: ChangesPushedEventData
+
+
+class ClaudeHarnessUsageSnapshotPayload(WireModel):
+    usage: ClaudeTokens | None = None
+    attribution: list[ClaudeHarnessUsageSnapshotPayloadAttribution] | None = None
+    """By model."""
+    toolCalls: HarnessToolCalls | None = None
+
+
+class CodexHarnessUsageSnapshotPayload(WireModel):
+    usage: CodexTokens | None = None
+    attribution: list[CodexHarnessUsageSnapshotPayloadAttribution] | None = None
+    """By model."""
+    toolCalls: HarnessToolCalls | None = None
 
 
 class ConversationStepMessage(WireModel):
@@ -2428,68 +2545,17 @@ class MessageUserEvent(WireModel):
     data: MessageUserEventData
 
 
-class RunItem(WireModel):
-    run_id: str
-    """UUIDv7."""
-    task_id: Annotated[str, Field(deprecated=True)]
-    """The same as `run_id`."""
-    title: str
-    state: RunState
-    prompt: str
-    prompt_truncated: bool | None = None
-    """In a list: `prompt` holds the first 2,048 characters only. `GET /agent/runs/{run_id}` has all of it."""
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    updated_at: datetime
-    """Grows strictly with every change of a field, not with output."""
-    started_at: datetime | None = None
-    """RFC 3339, UTC, milliseconds."""
-    finished_at: datetime | None = None
-    """RFC 3339, UTC, milliseconds."""
-    run_time: str | None = None
-    """Time from claims to ends of all executions, ISO 8601 duration."""
-    status_message: RunStatusMessage | None = None
-    waiting: WaitingRun | None = None
-    source: RunSourceType
-    creator: RunCreatorInfo
-    executor: RunCreatorInfo
-    session_id: str
-    session_link: str
-    """The live page of the run, for who signs in there. With `session_sharing` VIEWER it opens without that, for 15 minutes from this answer."""
-    agent_config: AmbientAgentConfig
-    base_prompt_truncated: bool | None = None
-    """In a list: the same of `agent_config.base_prompt`."""
-    resolved: ResolvedRun | None = None
-    agent_skill: RunItemAgentSkill | None = None
-    conversation_id: str
-    parent_run_id: str | None = None
-    root_run_id: str
-    replay_of_run_id: str | None = None
-    """The run whose prompt and configuration this one took over."""
-    fork_of: ForkedFrom | None = None
-    metadata: dict[str, str]
-    artifacts: list[ArtifactItem]
-    request_usage: RequestUsage | None = None
-    schedule: RunSchedule | None = None
-    trigger: RunTrigger | None = None
-    scope: RunItemScope
-    execution_location: Literal["LOCAL", "REMOTE"] | str
-    is_sandbox_running: bool
-    is_run_type_cancellable: bool
-    attempt: int
-    """Claims by a worker so far."""
-    execution: int
-    """Executions so far: one, and one more for each follow-up to an ended run."""
-    result: Any | None = None
-    """What satisfies `output_schema`, when one was given."""
-
-
 class RunStateEventData(WireModel):
     state: RunState
     previous_state: RunState | None = None
     execution: int
     attempt: int
     status_message: RunStatusMessage | None = None
+
+
+class RunTimeline(WireModel):
+    events: list[TimelineEvent]
+    """Oldest first."""
 
 
 class SetupEvent(WireModel):
@@ -2600,6 +2666,31 @@ class WebhookDelivery(WireModel):
     """Why the last attempt did not go well."""
 
 
+ArtifactItem = TypeAliasType(
+    "ArtifactItem",
+    Annotated[
+        ArtifactItemPlan
+        | ArtifactItemPullRequest
+        | ArtifactItemScreenshot
+        | ArtifactItemFile
+        | ArtifactItemDiff
+        | ArtifactItemExternalReference
+        | UnknownArtifactItem,
+        Field(union_mode="left_to_right"),
+    ],
+)
+
+
+class ClaudeHarnessUsageSnapshot(WireModel):
+    coverage: ClaudeHarnessUsageSnapshotCoverage
+    payload: ClaudeHarnessUsageSnapshotPayload
+
+
+class CodexHarnessUsageSnapshot(WireModel):
+    coverage: CodexHarnessUsageSnapshotCoverage
+    payload: CodexHarnessUsageSnapshotPayload
+
+
 class ConversationStep(WireModel):
     step: int
     messages: list[ConversationStepMessage]
@@ -2610,14 +2701,65 @@ class ListDeliveriesResponse(WireModel):
     page_info: PageInfo
 
 
-class ListRunsResponse(WireModel):
-    runs: list[RunItem]
-    page_info: PageInfo
-
-
 class ListTriggersResponse(WireModel):
     triggers: list[Trigger]
     page_info: PageInfo
+
+
+class RunItem(WireModel):
+    run_id: str
+    """UUIDv7."""
+    task_id: Annotated[str, Field(deprecated=True)]
+    """The same as `run_id`."""
+    title: str
+    state: RunState
+    prompt: str
+    prompt_truncated: bool | None = None
+    """In a list: `prompt` holds the first 2,048 characters only. `GET /agent/runs/{run_id}` has all of it."""
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    updated_at: datetime
+    """Grows strictly with every change of a field, not with output."""
+    started_at: datetime | None = None
+    """RFC 3339, UTC, milliseconds."""
+    finished_at: datetime | None = None
+    """RFC 3339, UTC, milliseconds."""
+    run_time: str | None = None
+    """Time from claims to ends of all executions, ISO 8601 duration."""
+    status_message: RunStatusMessage | None = None
+    waiting: WaitingRun | None = None
+    source: RunSourceType
+    creator: RunCreatorInfo
+    executor: RunCreatorInfo
+    session_id: str
+    session_link: str
+    """The live page of the run, for who signs in there. With `session_sharing` VIEWER it opens without that, for 15 minutes from this answer."""
+    agent_config: AmbientAgentConfig
+    base_prompt_truncated: bool | None = None
+    """In a list: the same of `agent_config.base_prompt`."""
+    resolved: ResolvedRun | None = None
+    agent_skill: RunItemAgentSkill | None = None
+    conversation_id: str
+    parent_run_id: str | None = None
+    root_run_id: str
+    replay_of_run_id: str | None = None
+    """The run whose prompt and configuration this one took over."""
+    fork_of: ForkedFrom | None = None
+    metadata: dict[str, str]
+    artifacts: list[ArtifactItem]
+    request_usage: RequestUsage | None = None
+    schedule: RunSchedule | None = None
+    trigger: RunTrigger | None = None
+    scope: RunItemScope
+    execution_location: Literal["LOCAL", "REMOTE"] | str
+    is_sandbox_running: bool
+    is_run_type_cancellable: bool
+    attempt: int
+    """Claims by a worker so far."""
+    execution: int
+    """Executions so far: one, and one more for each follow-up to an ended run."""
+    result: Any | None = None
+    """What satisfies `output_schema`, when one was given."""
 
 
 class RunStateEvent(WireModel):
@@ -2628,6 +2770,30 @@ class RunStateEvent(WireModel):
     occurred_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: RunStateEventData
+
+
+class ClaudeHarnessUsage(WireModel):
+    harness: Literal["CLAUDE_CODE"]
+    capturedAt: datetime
+    """When the run used something last."""
+    captureSequence: int
+    """The place of that event in the log."""
+    executionId: int
+    """The execution that used it. The counts are of all executions."""
+    metricsVersion: Literal[1]
+    snapshot: ClaudeHarnessUsageSnapshot
+
+
+class CodexHarnessUsage(WireModel):
+    harness: Literal["CODEX"]
+    capturedAt: datetime
+    """When the run used something last."""
+    captureSequence: int
+    """The place of that event in the log."""
+    executionId: int
+    """The execution that used it. The counts are of all executions."""
+    metricsVersion: Literal[1]
+    snapshot: CodexHarnessUsageSnapshot
 
 
 class ConversationChild(WireModel):
@@ -2644,6 +2810,19 @@ class ConversationChild(WireModel):
     """Of its conversation; none where the answer would be too large, and `page_info` says that there is more."""
     page_info: PageInfo
     children: list[ConversationChild] | None = None
+
+
+HarnessUsage = TypeAliasType(
+    "HarnessUsage",
+    Annotated[
+        ClaudeHarnessUsage | CodexHarnessUsage | UnknownHarnessUsage, Field(union_mode="left_to_right")
+    ],
+)
+
+
+class ListRunsResponse(WireModel):
+    runs: list[RunItem]
+    page_info: PageInfo
 
 
 RunEvent = TypeAliasType(
@@ -2680,6 +2859,16 @@ RunEvent = TypeAliasType(
     ],
 )
 """An immutable entry in the log of a run."""
+
+
+class RunHarnessUsage(WireModel):
+    available: bool
+    """False until Claude Code or Codex has used something, and of runs of other agents."""
+    run_id: str
+    conversation_id: str
+    age_seconds: int | None = None
+    """Since `usage.capturedAt`."""
+    usage: HarnessUsage | None = None
 
 
 class Conversation(WireModel):

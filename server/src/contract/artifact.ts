@@ -23,6 +23,13 @@ export const keptFile = {
   size_bytes: z.int(),
 }
 
+export const PullRequestStatus = z.enum(['open', 'draft', 'merged', 'closed', 'unknown']).meta({
+  id: 'PullRequestStatus',
+  description:
+    'As its host last said: when the run opened it, by a trigger, or to `GET /agent/runs/{run_id}/pull-requests`, which asks again. `unknown`: it never did.',
+})
+export type PullRequestStatus = z.infer<typeof PullRequestStatus>
+
 export const ArtifactItem = z
   .discriminatedUnion('artifact_type', [
     z
@@ -34,6 +41,7 @@ export const ArtifactItem = z
         data: z.object({
           document_uid: z.string(),
           artifact_uid: z.string().optional(),
+          notebook_uid: z.string().optional(),
           title: z.string().optional(),
         }),
       })
@@ -42,7 +50,11 @@ export const ArtifactItem = z
       .object({
         artifact_type: z.literal('PULL_REQUEST'),
         created_at,
-        data: z.object({ branch: z.string(), url: z.string() }),
+        data: z.object({
+          branch: z.string(),
+          url: z.string(),
+          status: PullRequestStatus,
+        }),
       })
       .meta({ id: 'ArtifactItemPullRequest' }),
     z
@@ -94,7 +106,20 @@ export const ArtifactResponse = z
       size_bytes: z.int(),
       sha256: z.string(),
       ...saidOfFile,
+      content: z.string().optional().meta({ description: 'Of a `PLAN`: its text, in Markdown.' }),
+      document_uid: z.string().optional().meta({ description: 'Of a `PLAN`: the same as `artifact_uid`.' }),
+      notebook_uid: z.string().optional().meta({ description: 'Of a `PLAN`: the same as `artifact_uid`.' }),
     }),
+    source_links: z
+      .object({
+        run_url: z.string().optional().meta({ description: "The run's page." }),
+        pull_request_urls: z.array(z.string()).optional().meta({
+          description:
+            'Those that the run and its relatives opened, of runs that the caller may see; at most 100.',
+        }),
+      })
+      .optional()
+      .meta({ description: 'Of a `FILE` and a `SCREENSHOT`: where it comes from.' }),
   })
   .meta({ id: 'ArtifactResponse' })
 export type ArtifactResponse = z.infer<typeof ArtifactResponse>

@@ -84,3 +84,4 @@ export const RunHarnessUsage = z
     usage: HarnessUsage.optional(),
   })
   .meta({ id: 'RunHarnessUsage' })
+export type RunHarnessUsage = z.infer<typeof RunHarnessUsage>

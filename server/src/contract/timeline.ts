@@ -40,3 +40,4 @@ export type TimelineEvent = z.infer<typeof TimelineEvent>
 export const RunTimeline = z
   .object({ events: z.array(TimelineEvent).meta({ description: 'Oldest first.' }) })
   .meta({ id: 'RunTimeline' })
+export type RunTimeline = z.infer<typeof RunTimeline>

@@ -30,6 +30,12 @@ export function viewArtifact(
   }
 }
 
+/** A plan with its text, so that nobody has to follow the link for it. */
+export const withPlan = (view: ArtifactResponse, content: string): ArtifactResponse => ({
+  ...view,
+  data: { ...view.data, content, document_uid: view.artifact_uid, notebook_uid: view.artifact_uid },
+})
+
 const NOTHING: Diff = {
   turn: 0,
   repositories: [],

@@ -10,6 +10,8 @@ import { LINK_SECONDS } from './signed-link.ts'
  */
 export interface SessionLinks {
   linkTo(session_id: string, actor: Pick<Actor, 'key_id'>): string
+  /** The address of a run's page, for who signs in there. */
+  pageOf(session_id: string): string
   /** The address of a run's page; where the run says so, it opens without a key for 15 minutes. Visitors make no such links. */
   sessionLink(run: LinkedRun, actor: Pick<Actor, 'key_id' | 'only_run_id'>): string
   /** What a share link is. */
@@ -43,6 +45,7 @@ export function createSessionLinks(
   }
   return {
     linkTo,
+    pageOf,
     sessionLink: (run, actor) =>
       isOpenByLink(run) && actor.only_run_id === undefined ? linkTo(run.run_id, actor) : pageOf(run.run_id),
     shareUrl: (id, token) => `${pageOf(id)}#access=${token}`,

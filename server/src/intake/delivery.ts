@@ -8,7 +8,7 @@ import { readStanding } from '../store/api-keys.ts'
 import { noteService } from '../store/audit-log.ts'
 import { type Db, transact } from '../store/db.ts'
 import { acceptFollowup } from '../store/followups.ts'
-import { findOpenedBy, type OpenedBy } from '../store/pushes.ts'
+import { findOpenedBy, type OpenedBy, recordPullStatus } from '../store/pushes.ts'
 import { ROOM } from '../store/quotas.ts'
 import { findRun, insertRun, type NewRun } from '../store/runs.ts'
 import {
@@ -244,21 +244,24 @@ async function carryOut(
   return claimable_in
 }
 
-/** Only reads. */
+/** Only reads, but for how pull requests of runs stand: that is kept whatever comes of the delivery. */
 async function makePlan(
   services: RunServices,
   trigger: TriggerRow,
   sent: Sent,
   { delivery_id, filtered }: { delivery_id: string; filtered: string | null },
 ): Promise<Plan> {
-  if (filtered !== null) return { outcome: 'filtered', reason: filtered, run_id: null }
+  const news = pullRequestOf(trigger.verification, sent.payload)
   const actor = await readStanding(services.db, trigger.editor.uid)
+  const [url, ...more] = news.urls
+  if (url !== undefined && more.length === 0 && news.status !== null && actor.role !== 'viewer')
+    await recordPullStatus(services.db, url, news.status, actor)
+  if (filtered !== null) return { outcome: 'filtered', reason: filtered, run_id: null }
   if (actor.role === 'viewer') {
     const reason =
       'Whoever saved the trigger last may only read by now. It works again once somebody else saves it.'
     return { outcome: 'failed', reason, run_id: null }
   }
-  const news = pullRequestOf(trigger.verification, sent.payload)
   const opened = await findOpenedBy(services.db, news.urls, actor, trigger.scope)
   const pusher = await findPusher(services.db, news, opened, actor)
   if (pusher !== null) {

@@ -1,3 +1,4 @@
+import type { PullRequestStatus } from '../contract/artifact.ts'
 import { isRecord } from '../contract/storable-text.ts'
 import type { TriggerVerification } from '../contract/trigger.ts'
 
@@ -7,9 +8,11 @@ export interface PullRequestNews {
   urls: string[]
   /** Whether it was opened or was pushed to, and by whom, as far as that is said. */
   push: { commit: string | null; branch: string | null; by_author: boolean } | null
+  /** How the one that it is about stands, where that is said. */
+  status: PullRequestStatus | null
 }
 
-const NONE: PullRequestNews = { urls: [], push: null }
+const NONE: PullRequestNews = { urls: [], push: null, status: null }
 
 /** The pull requests that a payload of GitHub or GitLab is about; of other senders none is known. */
 export function pullRequestOf(verification: TriggerVerification, payload: unknown): PullRequestNews {
@@ -43,7 +46,7 @@ function ofGitHub(payload: Record<string, unknown>): PullRequestNews {
     branch: text(at(pull, 'head', 'ref')),
     by_author: author !== undefined && author === at(payload, 'sender', 'login'),
   }
-  return { urls: addresses(urls), push: is_push ? push : null }
+  return { urls: addresses(urls), push: is_push ? push : null, status: statusOf(pull) }
 }
 
 function ofGitLab(payload: Record<string, unknown>): PullRequestNews {
@@ -61,7 +64,17 @@ function ofGitLab(payload: Record<string, unknown>): PullRequestNews {
     branch: text(at(own, 'source_branch')),
     by_author: author !== undefined && author === at(payload, 'user', 'id'),
   }
-  return { urls: addresses(urls), push: is_push ? push : null }
+  return { urls: addresses(urls), push: is_push ? push : null, status: statusOf(own) }
+}
+
+/** GitHub calls an open one `open` and a merged one `closed`, GitLab `opened` and `merged`. */
+function statusOf(pull: unknown): PullRequestStatus | null {
+  const state = at(pull, 'state')
+  if (state === 'merged' || at(pull, 'merged') === true || typeof at(pull, 'merged_at') === 'string')
+    return 'merged'
+  if (state === 'closed') return 'closed'
+  if (state !== 'open' && state !== 'opened') return null
+  return at(pull, 'draft') === true || at(pull, 'work_in_progress') === true ? 'draft' : 'open'
 }
 
 /** A field of what others sent, by its path; own ones alone. */

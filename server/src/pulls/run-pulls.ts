@@ -16,7 +16,7 @@ import { appendAudit } from '../store/audit-log.ts'
 import type { Store } from '../store/db.ts'
 import { requireGrantsFor } from '../store/grants.ts'
 import { isPrincipalActive, orphaned } from '../store/principals.ts'
-import { type Push, readPushes } from '../store/pushes.ts'
+import { type Push, readPushes, recordPullStatus } from '../store/pushes.ts'
 import type { RunRow } from '../store/runs.ts'
 import { type PullAccess, readPullAccess } from './pull-access.ts'
 import { RecentAnswers } from './recent-answers.ts'
@@ -86,7 +86,9 @@ export class RunPulls {
         { commit: wish?.commit ?? pull.commit, base: wish?.base },
         merge_method,
       )
-      return toItem(pull, access, { ...state, state: 'merged', mergeable: null, note: null })
+      const merged = { ...state, state: 'merged', mergeable: null, note: null } as const
+      await this.#keep(run, pull, merged)
+      return toItem(pull, access, merged)
     } catch (error) {
       if (error instanceof GitHostFailure) throw toAppError(error)
       throw error
@@ -105,11 +107,19 @@ export class RunPulls {
 
   async #describe(run: RunRow, pull: Pull, access: PullAccess): Promise<PullRequestItem> {
     try {
-      return toItem(pull, access, await (await this.#open(run, pull, access, null)).read())
+      const state = await (await this.#open(run, pull, access, null)).read()
+      await this.#keep(run, pull, state)
+      return toItem(pull, access, state)
     } catch (error) {
       if (!(error instanceof GitHostFailure)) throw error
       return { ...place(pull), state: 'unknown', note: error.message }
     }
+  }
+
+  /** What the run itself says of it from now on. */
+  async #keep({ principal_id }: RunRow, { url }: Pull, { state, is_draft }: PullState): Promise<void> {
+    const status = state === 'open' && is_draft ? 'draft' : state
+    await recordPullStatus(this.#options.store.db, url, status, { principal_id })
   }
 
   /** `merged_by`: who has it merged; `null`: it is only read. */

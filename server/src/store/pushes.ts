@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
+import type { PullRequestStatus } from '../contract/artifact.ts'
 import type { EventData } from '../contract/event.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
@@ -9,6 +10,7 @@ import { json } from './storable.ts'
 
 /** Of which the host is asked whether they are open. */
 const MOST_PULLS = 20
+const MOST_SHOWN = 100
 /** It was pushed by the run itself, which did not find it at another one. */
 const isOwn = sql`p.branch = 'runyard/' || r.run_id::text`
 
@@ -41,12 +43,12 @@ export async function recordPush(
       insert into events (run_id, sequence, type, data)
       select run_id, last_sequence, 'changes.pushed', ${json(push)} from owned),
     found_by as (${keepUrl(push.url)})
-    insert into pushes (artifact_uid, run_id, directory, repository, branch, commit, url, pull_request, tree)
+    insert into pushes (artifact_uid, run_id, directory, repository, branch, commit, url, pull_request, tree, status)
     select ${artifact_uid}::uuid, run_id, ${push.directory}, ${push.repository}, ${push.branch}, ${push.commit}, ${push.url},
-      ${push.pull_request?.number ?? null}::int, ${tree}::text from owned
+      ${push.pull_request?.number ?? null}::int, ${tree}::text, ${push.pull_request ? 'open' : 'unknown'}::text from owned
     on conflict (run_id, directory) do update set repository = excluded.repository, branch = excluded.branch,
       commit = excluded.commit, url = excluded.url, pull_request = excluded.pull_request,
-      tree = excluded.tree
+      tree = excluded.tree, status = case when pushes.url = excluded.url and pushes.pull_request is not null then pushes.status else excluded.status end
     returning 1`.execute(db)
   if (recorded.rows.length > 0) return true
   const found = await sql<{ is_stored: boolean }>`select ${is_stored} as is_stored`.execute(db)
@@ -115,4 +117,30 @@ export async function findOpenedBy(
       ${scope === 'Team' ? sql`and r.scope = 'Team'` : sql``}
     order by r.run_id desc limit 1`.execute(db)
   return rows[0] ?? null
+}
+
+/** How a pull request stands, as its host says: of every run that opened it or found it, of those that the actor may see. */
+export async function recordPullStatus(
+  db: Db,
+  url: string,
+  status: PullRequestStatus,
+  actor: Pick<Actor, 'principal_id'>,
+): Promise<void> {
+  await sql`
+    with told as (
+      update pushes p set status = ${status} from runs r
+      where p.url = ${url} and p.pull_request is not null and p.status <> ${status} and r.run_id = p.run_id and ${visibleTo(actor)}
+      returning p.run_id)
+    update runs set updated_at = next_update(updated_at) where run_id in (select run_id from told)`.execute(
+    db,
+  )
+}
+
+/** The pull requests that runs below the same first run opened, of those that the actor may see. */
+export async function readPullUrls(db: Db, root_run_id: string, actor: Actor): Promise<string[]> {
+  const { rows } = await sql<{ url: string }>`
+    select p.url from pushes p join runs r on r.run_id = p.run_id
+    where r.root_run_id = ${root_run_id} and p.pull_request is not null and ${visibleTo(actor)}
+    group by p.url order by min(p.artifact_uid::text) limit ${MOST_SHOWN}`.execute(db)
+  return rows.map(({ url }) => url)
 }

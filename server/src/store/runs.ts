@@ -146,7 +146,8 @@ const WIDE_NUMBERS = sql.join(
 /** What the run `r` made: files that are kept here, what it pushed to where others keep it, and what it reported. */
 const ARTIFACTS = sql`
   select a.artifact_uid, a.artifact_type, a.created_at, jsonb_strip_nulls(case when a.artifact_type = 'PLAN'
-      then jsonb_build_object('document_uid', a.artifact_uid, 'artifact_uid', a.artifact_uid, 'title', a.title)
+      then jsonb_build_object('document_uid', a.artifact_uid, 'artifact_uid', a.artifact_uid, 'notebook_uid', a.artifact_uid,
+        'title', a.title)
       else jsonb_build_object('artifact_uid', a.artifact_uid, 'filename', a.filename, 'filepath', a.filepath,
         'mime_type', a.mime_type, 'size_bytes', a.size_bytes, 'title', a.title, 'description', a.description) end)
     || coalesce((select jsonb_build_object('turn', d.turn, 'files_changed', d.files_changed,
@@ -156,7 +157,7 @@ const ARTIFACTS = sql`
   select p.artifact_uid, case when p.pull_request is null then 'EXTERNAL_REFERENCE' else 'PULL_REQUEST' end, p.created_at,
     case when p.pull_request is null
       then jsonb_build_object('reference_type', 'BRANCH', 'url', p.url, 'title', p.branch)
-      else jsonb_build_object('branch', p.branch, 'url', p.url) end
+      else jsonb_build_object('branch', p.branch, 'url', p.url, 'status', p.status) end
   from pushes p where p.run_id = r.run_id
   union all
   select f.artifact_uid, 'EXTERNAL_REFERENCE', f.created_at, jsonb_strip_nulls(jsonb_build_object(

@@ -70,7 +70,11 @@ const run = {
     {
       artifact_type: 'PULL_REQUEST',
       created_at: '2026-11-24T09:17:40.982Z',
-      data: { branch: `runyard/${RUN_ID}`, url: 'https://github.com/acme/shop/pull/431' },
+      data: {
+        branch: `runyard/${RUN_ID}`,
+        url: 'https://github.com/acme/shop/pull/431',
+        status: 'open',
+      },
     },
   ],
   request_usage: {

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { create as writeDisposition } from 'content-disposition'
 import type { FastifyInstance } from 'fastify'
+import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import { isUuid } from '../../contract/run-id.ts'
@@ -9,7 +11,8 @@ import type { Db } from '../../store/db.ts'
 import { findDiff } from '../../store/diffs.ts'
 import { readLogPages } from '../../store/events.ts'
 import { requireUnmasked } from '../../store/grants.ts'
-import { viewArtifact, viewDiff } from '../artifact-view.ts'
+import { readPullUrls } from '../../store/pushes.ts'
+import { viewArtifact, viewDiff, withPlan } from '../artifact-view.ts'
 import { noteReading } from '../audit.ts'
 import type { Services } from '../context.ts'
 import { DOWNLOAD_HEADERS, openUnmasked, sendWithin } from '../download.ts'
@@ -22,7 +25,7 @@ const NOT_FOUND = 'There is no artifact with this id.'
 type ArtifactCall = Pick<Call<typeof ROUTES.getArtifact>, 'params' | 'actor' | 'request'>
 
 export function serveArtifacts(app: FastifyInstance, services: Services): void {
-  const { store, links, settings } = services
+  const { store, links, settings, sessions } = services
 
   /** For those who may have it as it is. */
   const requireArtifact = async ({ params, actor, request }: ArtifactCall): Promise<ArtifactRow> => {
@@ -35,9 +38,22 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
     return artifact
   }
 
-  serve(app, services, ROUTES.getArtifact, async (call) =>
-    viewArtifact(services, await requireArtifact(call), call.actor),
-  )
+  serve(app, services, ROUTES.getArtifact, async (call) => {
+    const artifact = await requireArtifact(call)
+    const view = viewArtifact(services, artifact, call.actor)
+    if (artifact.artifact_type === 'PLAN') return withPlan(view, await readPlan(artifact, call.actor))
+    if (artifact.artifact_type === 'DIFF') return view
+    const { root_run_id } = await requireRun(services, artifact.run_id, call.actor)
+    const urls = await readPullUrls(store.db, root_run_id, call.actor)
+    const run_url = sessions.pageOf(artifact.run_id)
+    return { ...view, source_links: { run_url, ...(urls.length > 0 ? { pull_request_urls: urls } : {}) } }
+  })
+
+  const readPlan = async (artifact: ArtifactRow, actor: Actor): Promise<string> => {
+    const data = await openUnmasked(services, artifact, actor, 'files')
+    if (!data) throw new AppError('resource_not_found', NOT_FOUND)
+    return text(data)
+  }
 
   serve(app, services, ROUTES.downloadArtifact, async (call) => {
     const { artifact_uid } = await requireArtifact(call)

@@ -41,6 +41,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/artifacts/{artifact_uid}/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download an artifact
+         * @description Redirects to a link, valid for 15 minutes, to its bytes.
+         */
+        get: operations["downloadArtifact"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/conversations/{conversation_id}": {
         parameters: {
             query?: never;
@@ -277,6 +297,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/run-by-external-reference": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find the run that produced an address
+         * @description The newest run that pushed this branch, opened this pull request or reported this address. `GET /agent/runs?reference_url=…` lists all of them.
+         */
+        get: operations["findRunByReference"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/runs": {
         parameters: {
             query?: never;
@@ -458,6 +498,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/runs/{run_id}/harness-usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what Claude Code or Codex has used
+         * @description Tokens by model and calls of tools, counted as that agent counts them. `request_usage` of the run has the same for every agent.
+         */
+        get: operations["getHarnessUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/runs/{run_id}/interrupt": {
         parameters: {
             query?: never;
@@ -557,6 +617,26 @@ export interface paths {
          * @description Ends what was opened with it at once, and streams within 30 seconds. Answers with the link as it was. For who created the run, and admins.
          */
         delete: operations["revokeShareLink"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/runs/{run_id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the timeline of a run
+         * @description When the run was created, claimed, set up, started, ended and stopped, read from its log. `GET /agent/runs/{run_id}/events` has everything else.
+         */
+        get: operations["getRunTimeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1118,6 +1198,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/networking/egress-ranges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the networks that requests of agents come from
+         * @description For allowlists of other services, as the operator of this one has set them.
+         */
+        get: operations["getEgressRanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/principals": {
         parameters: {
             query?: never;
@@ -1182,6 +1282,11 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * @description The kind of work. A tool of a tool server is an `integration`.
+         * @enum {string}
+         */
+        ActionCategory: "command" | "files" | "search" | "integration" | "documents" | "computer" | "review" | "skill";
         /** @description A service account that executes runs. */
         AgentIdentity: {
             /** @enum {string} */
@@ -1226,6 +1331,8 @@ export interface components {
              * @description RFC 3339, UTC, milliseconds.
              */
             updated_at: string;
+            /** @description What may not be as it was meant, as a pool that no worker serves. Not in lists. */
+            warnings?: string[];
             worker_host?: string;
         };
         AgentSkill: {
@@ -1700,6 +1807,81 @@ export interface components {
             /** @description For people: the pull request, or else the branch. */
             url: string;
         };
+        ClaudeHarnessUsage: {
+            /**
+             * Format: date-time
+             * @description When the run used something last.
+             */
+            capturedAt: string;
+            /** @description The place of that event in the log. */
+            captureSequence: number;
+            /** @description The execution that used it. The counts are of all executions. */
+            executionId: number;
+            /** @constant */
+            harness: "CLAUDE_CODE";
+            /** @constant */
+            metricsVersion: 1;
+            snapshot: {
+                coverage: {
+                    tokenStatus: components["schemas"]["UsageCoverage"];
+                    toolStatus: components["schemas"]["UsageCoverage"];
+                };
+                payload: {
+                    /** @description By model. */
+                    attribution?: {
+                        model: string;
+                        usage: components["schemas"]["ClaudeTokens"];
+                    }[];
+                    toolCalls?: components["schemas"]["HarnessToolCalls"];
+                    usage?: components["schemas"]["ClaudeTokens"];
+                };
+            };
+        };
+        /** @description As Claude Code counts: tokens of the cache are not among `input_tokens`. */
+        ClaudeTokens: {
+            cache_creation_input_tokens?: number;
+            cache_read_input_tokens?: number;
+            input_tokens?: number;
+            output_tokens?: number;
+        };
+        CodexHarnessUsage: {
+            /**
+             * Format: date-time
+             * @description When the run used something last.
+             */
+            capturedAt: string;
+            /** @description The place of that event in the log. */
+            captureSequence: number;
+            /** @description The execution that used it. The counts are of all executions. */
+            executionId: number;
+            /** @constant */
+            harness: "CODEX";
+            /** @constant */
+            metricsVersion: 1;
+            snapshot: {
+                coverage: {
+                    tokenStatus: components["schemas"]["UsageCoverage"];
+                    toolStatus: components["schemas"]["UsageCoverage"];
+                };
+                payload: {
+                    /** @description By model. */
+                    attribution?: {
+                        model: string;
+                        usage: components["schemas"]["CodexTokens"];
+                    }[];
+                    toolCalls?: components["schemas"]["HarnessToolCalls"];
+                    usage?: components["schemas"]["CodexTokens"];
+                };
+            };
+        };
+        /** @description As Codex counts: tokens of the cache are among `input_tokens`. */
+        CodexTokens: {
+            cache_write_input_tokens?: number;
+            cached_input_tokens?: number;
+            input_tokens?: number;
+            output_tokens?: number;
+            total_tokens?: number;
+        };
         ComparedRepository: {
             /** @description What it was cloned at; null: it had no commit. */
             base_commit: string | null;
@@ -1740,87 +1922,108 @@ export interface components {
             tokens_before: number;
         };
         Conversation: {
-            /** @description Of the first page: the runs that its runs created, and those below these, as far as the caller may see them: at most 100, five deep, with steps of 1 MiB together. */
-            children?: components["schemas"]["ConversationChild"][];
             conversation_id: string;
             page_info: components["schemas"]["PageInfo"];
             /** @description The runs that this page is of. */
             run_ids: string[];
-            /** @description A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number. */
+            /** @description A step is a message of the caller and everything up to the next one. A step that is longer than a page goes on in the next page, under the same `id`. The runs that a step created are nested in it, and those below them, if the caller may see them: at most 100 runs, five deep, with 1 MiB of steps together; `run.page_info` says whose steps are not all here. */
             steps: components["schemas"]["ConversationStep"][];
         };
-        /** @description A run below one of the conversation. */
-        ConversationChild: {
-            children?: components["schemas"]["ConversationChild"][];
-            conversation_id: string;
+        ConversationActionBlock: {
+            category: components["schemas"]["ActionCategory"];
+            /** @description The `tool_call_id` in the log. */
+            id: string;
+            input: {
+                [key: string]: unknown;
+            };
+            /** @description The tool, as the agent names it. */
+            name: string;
+            /** @description A short line for people. */
+            title?: string;
+            /** @constant */
+            type: "action";
+        };
+        ConversationActionResultBlock: {
+            action_id: string;
+            category: components["schemas"]["ActionCategory"];
+            name: string;
+            output: {
+                duration_ms?: number;
+                exit_code?: number | null;
+                /**
+                 * @description The action printed more than 64 KiB, and `text` is the end. The events have more.
+                 * @constant
+                 */
+                is_truncated?: true;
+                text: string;
+            };
+            /**
+             * @description `denied`: the action was not carried out, because a person or a rule did not allow it.
+             * @enum {string}
+             */
+            state: "running" | "completed" | "failed" | "denied";
+            /** @constant */
+            type: "action_result";
+        };
+        ConversationBlock: components["schemas"]["ConversationTextBlock"] | components["schemas"]["ConversationActionBlock"] | components["schemas"]["ConversationActionResultBlock"] | components["schemas"]["ConversationEventBlock"];
+        ConversationEventBlock: {
+            data: {
+                [key: string]: unknown;
+            };
+            /** @description The message in the log that it comes from. */
+            message_id?: string;
+            /** @description The event in the log. `reasoning` is what the model thought before it answered; `data.text` has it. */
+            name: string;
+            /** @constant */
+            type: "event";
+        };
+        ConversationMessage: {
+            content: components["schemas"]["ConversationBlock"][];
+            /** @description The messages and tool calls in the log that it comes from; of others the run and sequence. */
+            message_ids: string[];
+            /** @enum {string} */
+            role: "user" | "assistant" | "tool" | "system";
+            run_id: string;
             /**
              * Format: date-time
              * @description RFC 3339, UTC, milliseconds.
              */
-            created_at: string;
-            /** @description Where its conversation goes on: `GET /agent/conversations/{conversation_id}`. */
-            page_info: components["schemas"]["PageInfo"];
-            parent_run_id: string;
-            run_id: string;
-            state: components["schemas"]["RunState"];
-            /** @description Of its conversation; none where the answer would be too large, and `page_info` says that there is more. */
-            steps: components["schemas"]["ConversationStep"][];
-            title: string;
+            timestamp: string;
         };
         ConversationRedirect: {
             /** @description To be watched instead: the conversation goes on there. Absent where nothing is at work. */
             session_id?: string;
         };
         ConversationStep: {
-            messages: {
-                blocks: (components["schemas"]["ConversationStepMessageBlockText"] | components["schemas"]["ConversationStepMessageBlockReasoning"] | components["schemas"]["ConversationStepMessageBlockAction"] | components["schemas"]["ConversationStepMessageBlockActionResult"] | components["schemas"]["ConversationStepMessageBlockEvent"])[];
-                /**
-                 * Format: date-time
-                 * @description RFC 3339, UTC, milliseconds.
-                 */
-                created_at: string;
-                message_id: string;
-                /** @enum {string} */
-                role: "user" | "assistant" | "system";
-                run_id: string;
-            }[];
-            step: number;
+            /**
+             * Format: date-time
+             * @description When the last thing happened in it, or in a step nested in it.
+             */
+            completed_at?: string;
+            /** @description The beginning of the caller's message, or the title of the run that did the step. */
+            description?: string;
+            id: string;
+            messages: components["schemas"]["ConversationMessage"][];
+            /** @description A run below this conversation did the step. `steps` is that run's own conversation. */
+            run?: components["schemas"]["ConversationStepRun"];
+            /**
+             * Format: date-time
+             * @description When its first message came.
+             */
+            started_at?: string;
+            steps: components["schemas"]["ConversationStep"][];
         };
-        ConversationStepMessageBlockAction: {
-            action_id: string;
-            input: {
-                [key: string]: unknown;
-            };
-            name: string;
-            title?: string;
-            /** @constant */
-            type: "action";
+        ConversationStepRun: {
+            conversation_id: string;
+            /** @description Whether the run's conversation has more than `steps` shows: `GET /agent/conversations/{conversation_id}`. */
+            page_info: components["schemas"]["PageInfo"];
+            parent_run_id: string;
+            run_id: string;
+            state: components["schemas"]["RunState"];
         };
-        ConversationStepMessageBlockActionResult: {
-            action_id: string;
-            duration_ms?: number;
-            exit_code?: number | null;
-            is_error: boolean;
-            output: string;
-            /** @description It printed more than 64 KiB, and `output` is the end. The events have more of it. */
-            output_truncated?: boolean;
-            /** @constant */
-            type: "action_result";
-        };
-        ConversationStepMessageBlockEvent: {
-            data: {
-                [key: string]: unknown;
-            };
-            event_type: string;
-            /** @constant */
-            type: "event";
-        };
-        ConversationStepMessageBlockReasoning: {
-            text: string;
-            /** @constant */
-            type: "reasoning";
-        };
-        ConversationStepMessageBlockText: {
+        ConversationTextBlock: {
+            /** @description The message in the log that it comes from. */
+            message_id?: string;
             text: string;
             /** @constant */
             type: "text";
@@ -2014,6 +2217,10 @@ export interface components {
         };
         DeleteTriggerResponse: {
             success: boolean;
+        };
+        EgressRanges: {
+            /** @description IPv4 and IPv6 networks, as in `203.0.113.0/28`, each once. Empty while the operator names none (`RUNYARD_EGRESS_RANGES`). */
+            cidrs: string[];
         };
         EgressRefusedEvent: {
             data: components["schemas"]["EgressRefusedEventData"];
@@ -2297,6 +2504,14 @@ export interface components {
             /** @description `oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks; `claude`, `codex`, `gemini`, `opencode`, `qwen` and `goose` are agents whose program the sandbox must have; operators add others. One that the installation does not have is refused with 400, and so is a field that the harness cannot honour. */
             type?: string;
         };
+        HarnessToolCalls: {
+            byName: {
+                [key: string]: number;
+            };
+            /** @description The sum of `byName`. */
+            total: number;
+        };
+        HarnessUsage: components["schemas"]["ClaudeHarnessUsage"] | components["schemas"]["CodexHarnessUsage"];
         InterruptedEvent: {
             data: components["schemas"]["InterruptedEventData"];
             /**
@@ -2927,6 +3142,15 @@ export interface components {
             followup_id: string;
             outcome: components["schemas"]["FollowupOutcome"];
         };
+        RunHarnessUsage: {
+            /** @description Since `usage.capturedAt`. */
+            age_seconds?: number;
+            /** @description False until Claude Code or Codex has used something, and of runs of other agents. */
+            available: boolean;
+            conversation_id: string;
+            run_id: string;
+            usage?: components["schemas"]["HarnessUsage"];
+        };
         RunItem: {
             /** @description What was asked for. */
             agent_config: components["schemas"]["AmbientAgentConfig"];
@@ -3005,6 +3229,9 @@ export interface components {
             /** @description Of a queued run alone. */
             waiting?: components["schemas"]["WaitingRun"];
         };
+        RunReference: {
+            run_id: string;
+        };
         /** @description The schedule that created the run, as it was then; it may be deleted since. */
         RunSchedule: {
             cron_schedule: string;
@@ -3049,6 +3276,10 @@ export interface components {
             message: string;
             retryable?: boolean;
             waits_for?: components["schemas"]["WaitsFor"];
+        };
+        RunTimeline: {
+            /** @description Oldest first. */
+            events: components["schemas"]["TimelineEvent"][];
         };
         /** @description The trigger that created the run, and the delivery that did so; they may be gone since. */
         RunTrigger: {
@@ -3290,6 +3521,28 @@ export interface components {
          * @enum {string}
          */
         TaskStatus: "running" | "failed" | "blocked" | "cancelled" | "complete";
+        TimelineEvent: {
+            event_type: components["schemas"]["TimelineEventType"];
+            /** @description Stays the same however often the timeline is read. */
+            event_uuid: string;
+            /** @description The execution it belongs to: from 1. */
+            execution_id?: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            /** @description Details, such as `attempt`, `worker_id`, `duration_ms` and `status_message`. */
+            payload?: {
+                [key: string]: unknown;
+            };
+            run_id: string;
+        };
+        /**
+         * @description `oz_run_created`: the run was stored. `oz_run_claimed`: a worker took it. `worker_container_ready`: its sandbox stands. `shared_session_started`: people can follow what happens in it. `agent_started`: the setup is done and the agent works. `oz_run_done`, `oz_run_blocked`, `oz_run_cancelled`, `oz_run_failed`, `oz_run_errored`: its state changed to SUCCEEDED, BLOCKED, CANCELLED, FAILED or ERROR. `vm_shutdown`: the worker stopped everything in the sandbox.
+         * @enum {string}
+         */
+        TimelineEventType: "oz_run_created" | "oz_run_claimed" | "worker_container_ready" | "shared_session_started" | "agent_started" | "oz_run_done" | "oz_run_blocked" | "oz_run_cancelled" | "oz_run_failed" | "oz_run_errored" | "vm_shutdown";
         ToolCallEvent: {
             data: components["schemas"]["ToolCallEventData"];
             /**
@@ -3699,6 +3952,11 @@ export interface components {
             to: string;
             totals: components["schemas"]["UsageFigures"];
         };
+        /**
+         * @description `partial`: some answers of models did not say it all. `unavailable`: nothing is known.
+         * @enum {string}
+         */
+        UsageCoverage: "known" | "partial" | "unavailable";
         /** @description Of the runs created on a day. */
         UsageDay: {
             cancelled: number;
@@ -3739,6 +3997,9 @@ export interface components {
              * @constant
              */
             by_gateway?: true;
+            /** @description Among the input tokens: those that the provider wrote into its cache. */
+            cache_write_tokens?: number;
+            /** @description Among the input tokens: those that the provider read from its cache. */
             cached_input_tokens?: number;
             /**
              * @description The answer of the model did not say it all, or was given up.
@@ -4058,6 +4319,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the artifact. */
                 artifact_uid: string;
             };
             cookie?: never;
@@ -4072,6 +4334,109 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ArtifactResponse"];
                 };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    downloadArtifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the artifact. */
+                artifact_uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Redirect to a signed link. */
+            302: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `invalid_request` */
             400: {
@@ -6046,6 +6411,91 @@ export interface operations {
             };
         };
     };
+    findRunByReference: {
+        parameters: {
+            query: {
+                url: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunReference"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listRuns: {
         parameters: {
             query?: {
@@ -7269,6 +7719,101 @@ export interface operations {
             };
         };
     };
+    getHarnessUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunHarnessUsage"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     interruptRun: {
         parameters: {
             query?: never;
@@ -7975,6 +8520,101 @@ export interface operations {
             };
             /** @description `conflict` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getRunTimeline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunTimeline"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12399,6 +13039,89 @@ export interface operations {
             };
             /** @description `not_authorized` */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getEgressRanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EgressRanges"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

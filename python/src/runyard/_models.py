@@ -10,6 +10,12 @@ from typing_extensions import TypeAliasType
 
 from runyard._wire_model import WireModel
 
+ActionCategory = TypeAliasType(
+    "ActionCategory",
+    Literal["command", "files", "search", "integration", "documents", "computer", "review", "skill"] | str,
+)
+"""The kind of work. A tool of a tool server is an `integration`."""
+
 
 class AgentIdentityMemoryAutoMemory(WireModel):
     enabled: bool
@@ -242,44 +248,45 @@ class ContextCompactedEventData(WireModel):
     """The message or tool call from which on everything stays as it was; absent: the summary stands for all before it."""
 
 
+class ConversationActionBlock(WireModel):
+    type: Literal["action"]
+    id: str
+    """The `tool_call_id` in the log."""
+    category: ActionCategory
+    name: str
+    """The tool, as the agent names it."""
+    input: dict[str, Any]
+    title: str | None = None
+    """A short line for people."""
+
+
+class ConversationActionResultBlockOutput(WireModel):
+    text: str
+    is_truncated: Literal[True] | None = None
+    """The action printed more than 64 KiB, and `text` is the end. The events have more."""
+    exit_code: int | None = None
+    duration_ms: int | None = None
+
+
+class ConversationEventBlock(WireModel):
+    type: Literal["event"]
+    name: str
+    """The event in the log. `reasoning` is what the model thought before it answered; `data.text` has it."""
+    data: dict[str, Any]
+    message_id: str | None = None
+    """The message in the log that it comes from."""
+
+
 class ConversationRedirect(WireModel):
     session_id: str | None = None
     """To be watched instead: the conversation goes on there. Absent where nothing is at work."""
 
 
-class ConversationStepMessageBlockAction(WireModel):
-    type: Literal["action"]
-    action_id: str
-    name: str
-    input: dict[str, Any]
-    title: str | None = None
-
-
-class ConversationStepMessageBlockActionResult(WireModel):
-    type: Literal["action_result"]
-    action_id: str
-    is_error: bool
-    output: str
-    output_truncated: bool | None = None
-    """It printed more than 64 KiB, and `output` is the end. The events have more of it."""
-    exit_code: int | None = None
-    duration_ms: int | None = None
-
-
-class ConversationStepMessageBlockEvent(WireModel):
-    type: Literal["event"]
-    event_type: str
-    data: dict[str, Any]
-
-
-class ConversationStepMessageBlockReasoning(WireModel):
-    type: Literal["reasoning"]
-    text: str
-
-
-class ConversationStepMessageBlockText(WireModel):
+class ConversationTextBlock(WireModel):
     type: Literal["text"]
     text: str
+    message_id: str | None = None
+    """The message in the log that it comes from."""
 
 
 class CreateAgentIdentityRequestMemoryAutoMemory(WireModel):
@@ -400,6 +407,8 @@ ErrorCode = TypeAliasType(
         "conflict",
         "operation_not_supported",
         "resource_unavailable",
+        "agent_stream_network_error",
+        "agent_stream_failure",
         "internal_error",
         "environment_setup_failed",
     ]
@@ -818,7 +827,9 @@ RunSourceType = TypeAliasType(
     Literal[
         "LINEAR",
         "API",
+        "MCP",
         "SLACK",
+        "TEAMS",
         "LOCAL",
         "SCHEDULED_AGENT",
         "WEB_APP",
@@ -829,13 +840,17 @@ RunSourceType = TypeAliasType(
         "SELF_IMPROVEMENT",
         "GITHUB_WEBHOOK",
         "GITLAB_WEBHOOK",
+        "AZURE_DEVOPS_WEBHOOK",
         "AUTOFIX",
         "RUN_SCORER",
         "ORCHESTRATION",
+        "BENCHMARK_TRIAL",
+        "CREATE_BENCHMARK_TASK",
+        "CUSTOM_WEBHOOK",
     ]
     | str,
 )
-"""Where a run came from."""
+"""Where a run came from. Filters take every source of the wire format, also those that give no run here."""
 
 
 RunState = TypeAliasType(
@@ -944,6 +959,12 @@ class SignInLink(WireModel):
     """Opens the page, signed in. It works once."""
     expires_at: datetime
     """In 60 seconds; for another person in 24 hours."""
+
+
+TaskStatus = TypeAliasType(
+    "TaskStatus", Literal["running", "failed", "blocked", "cancelled", "complete"] | str
+)
+"""`running`: the run, or a run below it, is queued or at work. The others are about the run itself: `failed` (FAILED or ERROR), `blocked`, `cancelled`, `complete` (SUCCEEDED)."""
 
 
 TimelineEventType = TypeAliasType(
@@ -1059,7 +1080,7 @@ class UnknownArtifactItem(WireModel):
     data: dict[str, Any]
 
 
-class UnknownConversationStepMessageBlock(WireModel):
+class UnknownConversationBlock(WireModel):
     """What a newer service sends and this version does not know, as it came."""
 
     type: str
@@ -1520,18 +1541,45 @@ class ContextCompactedEvent(WireModel):
     data: ContextCompactedEventData
 
 
-ConversationStepMessageBlock = TypeAliasType(
-    "ConversationStepMessageBlock",
+class ConversationActionResultBlock(WireModel):
+    type: Literal["action_result"]
+    action_id: str
+    category: ActionCategory
+    name: str
+    state: Literal["running", "completed", "failed", "denied"] | str
+    """`denied`: the action was not carried out, because a person or a rule did not allow it."""
+    output: ConversationActionResultBlockOutput
+
+
+ConversationBlock = TypeAliasType(
+    "ConversationBlock",
     Annotated[
-        ConversationStepMessageBlockText
-        | ConversationStepMessageBlockReasoning
-        | ConversationStepMessageBlockAction
-        | ConversationStepMessageBlockActionResult
-        | ConversationStepMessageBlockEvent
-        | UnknownConversationStepMessageBlock,
+        ConversationTextBlock
+        | ConversationActionBlock
+        | ConversationActionResultBlock
+        | ConversationEventBlock
+        | UnknownConversationBlock,
         Field(union_mode="left_to_right"),
     ],
 )
+
+
+class ConversationMessage(WireModel):
+    role: Literal["user", "assistant", "tool", "system"] | str
+    content: list[ConversationBlock]
+    message_ids: list[str]
+    """The messages and tool calls in the log that it comes from; of others the run and sequence."""
+    run_id: str
+    timestamp: datetime
+    """RFC 3339, UTC, milliseconds."""
+
+
+class ConversationStepRun(WireModel):
+    run_id: str
+    parent_run_id: str
+    conversation_id: str
+    state: RunState
+    page_info: PageInfo
 
 
 class CreateAgentIdentityRequestMemory(WireModel):
@@ -2353,6 +2401,8 @@ class AgentIdentity(WireModel):
     secrets: list[AgentIdentitySecret]
     """Always none."""
     memory: AgentIdentityMemory
+    warnings: list[str] | None = None
+    """What may not be as it was meant, as a pool that no worker serves. Not in lists."""
     creator: RunCreatorInfo
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
@@ -2427,13 +2477,17 @@ class CodexHarnessUsageSnapshotPayload(WireModel):
     toolCalls: HarnessToolCalls | None = None
 
 
-class ConversationStepMessage(WireModel):
-    message_id: str
-    run_id: str
-    role: Literal["user", "assistant", "system"] | str
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    blocks: list[ConversationStepMessageBlock]
+class ConversationStep(WireModel):
+    id: str
+    messages: list[ConversationMessage]
+    steps: list[ConversationStep]
+    description: str | None = None
+    """The beginning of the caller's message, or the title of the run that did the step."""
+    started_at: datetime | None = None
+    """When its first message came."""
+    completed_at: datetime | None = None
+    """When the last thing happened in it, or in a step nested in it."""
+    run: ConversationStepRun | None = None
 
 
 class CreateAgentIdentityRequest(WireModel):
@@ -2691,9 +2745,13 @@ class CodexHarnessUsageSnapshot(WireModel):
     payload: CodexHarnessUsageSnapshotPayload
 
 
-class ConversationStep(WireModel):
-    step: int
-    messages: list[ConversationStepMessage]
+class Conversation(WireModel):
+    conversation_id: str
+    run_ids: list[str]
+    """The runs that this page is of."""
+    steps: list[ConversationStep]
+    """A step is a message of the caller and everything up to the next one. A step that is longer than a page goes on in the next page, under the same `id`. The runs that a step created are nested in it, and those below them, if the caller may see them: at most 100 runs, five deep, with 1 MiB of steps together; `run.page_info` says whose steps are not all here."""
+    page_info: PageInfo
 
 
 class ListDeliveriesResponse(WireModel):
@@ -2796,22 +2854,6 @@ class CodexHarnessUsage(WireModel):
     snapshot: CodexHarnessUsageSnapshot
 
 
-class ConversationChild(WireModel):
-    """A run below one of the conversation."""
-
-    run_id: str
-    parent_run_id: str
-    title: str
-    state: RunState
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    conversation_id: str
-    steps: list[ConversationStep]
-    """Of its conversation; none where the answer would be too large, and `page_info` says that there is more."""
-    page_info: PageInfo
-    children: list[ConversationChild] | None = None
-
-
 HarnessUsage = TypeAliasType(
     "HarnessUsage",
     Annotated[
@@ -2871,21 +2913,10 @@ class RunHarnessUsage(WireModel):
     usage: HarnessUsage | None = None
 
 
-class Conversation(WireModel):
-    conversation_id: str
-    run_ids: list[str]
-    """The runs that this page is of."""
-    steps: list[ConversationStep]
-    """A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number."""
-    children: list[ConversationChild] | None = None
-    """Of the first page: the runs that its runs created, and those below these, as far as the caller may see them: at most 100, five deep, with steps of 1 MiB together."""
-    page_info: PageInfo
-
-
 class ListEventsResponse(WireModel):
     events: list[RunEvent]
     has_more: bool
     """The log already holds events after the last one here."""
 
 
-ConversationChild.model_rebuild()
+ConversationStep.model_rebuild()

@@ -12,10 +12,17 @@ export const ownerOf = ({
 }: Pick<Actor, 'principal_id' | 'only_run_id'>): string =>
   only_run_id === undefined ? principal_id : `visitors of ${principal_id}`
 
-/** The address of who has no key: of IPv6 the /64, since one machine has all addresses of it. */
+/** Some proxies write addresses with the port, which is another one for each connection. */
+const WITH_PORT = /^"?(?:\[([^\]]+)\]|([^:]+))(?::\d+)?"?$/
+
+/**
+ * The address of who has no key: of IPv6 the /64, since one machine has all addresses of it. All of whom a proxy says no address
+ * are one: a word can be renewed.
+ */
 export function blockOf(address: string): string {
-  const [plain = ''] = address.split('%')
-  if (!ipaddr.isValid(plain)) return address
+  const [, bracketed, alone] = WITH_PORT.exec(address) ?? []
+  const [plain = ''] = (bracketed ?? alone ?? address).split('%')
+  if (!ipaddr.isValid(plain)) return 'unknown'
   const read = ipaddr.process(plain)
   if (!(read instanceof ipaddr.IPv6)) return read.toString()
   return `${read.parts

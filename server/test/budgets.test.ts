@@ -17,11 +17,12 @@ const PAGE = { 'x-runyard-page': '1', origin: ORIGIN, host: '127.0.0.1' }
 onFace(
   'budgets',
   (face) => {
-    let keys: Record<'rotating' | 'sharing' | 'browsing' | 'cookies' | 'downloading', string>
+    let keys: Record<'rotating' | 'sharing' | 'reloading' | 'browsing' | 'cookies' | 'downloading', string>
     before(async () => {
       keys = await makeKeys(face().store.db, {
         rotating: { role: 'member' },
         sharing: { role: 'member' },
+        reloading: { role: 'member' },
         browsing: { role: 'member' },
         cookies: { role: 'member' },
         downloading: { role: 'member' },
@@ -66,6 +67,23 @@ onFace(
       assert.equal(seen.filter((status) => status === 200).length, REQUESTS)
       assert.equal(seen.at(-1), 429)
       assert.equal((await face().as(keys.sharing).call('GET', '/agent/runs')).status, 200)
+    })
+
+    test('a page that is loaded again and again uses the budget of visitors, and is one visit in the audit log', async () => {
+      const { db } = face().store
+      const link = await linkOf(keys.reloading)
+      const cookie = cookieOf(await knock(link))
+      const statuses = await Promise.all(
+        Array.from({ length: REQUESTS + 1 }, async () => (await knock(link, { cookie })).statusCode),
+      )
+      assert.equal(statuses.filter((status) => status === 204).length, REQUESTS)
+      assert.equal(statuses.filter((status) => status === 429).length, 1)
+      const noted = async () =>
+        (await listAudit(db, { action: 'POST /web/visits', limit: 100 })).entries.filter(
+          ({ target, status }) => target === link.run_id && status === 204,
+        ).length
+      await until('the entry', async () => (await noted()) > 0)
+      assert.equal(await noted(), 1)
     })
 
     test('visits are begun so often in a minute, and not again by a page that is loaded again', async () => {

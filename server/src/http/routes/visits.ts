@@ -19,7 +19,7 @@ const Visit = z.strictObject({ run_id: RunId, token: z.string().min(1).max(256) 
 
 /** Looking at one run without a key: the page trades the token of a link for a cookie that opens that run alone. */
 export function serveVisits(app: FastifyInstance, services: Services): void {
-  const { store, settings, access, sessions } = services
+  const { store, settings, access, sessions, limits } = services
 
   const begun = createCounter(store.db, 'visits', BUDGETS.visits.most)
 
@@ -44,14 +44,14 @@ export function serveVisits(app: FastifyInstance, services: Services): void {
       // A page that is loaded again goes on with its visit.
       const before = cookie.read(request)
       const known = before === undefined ? null : await findVisitor(store.db, run_id, before, link)
-      if (!known) {
-        const owner = ownerOf({ principal_id: link.principal_id, only_run_id: run_id })
-        refuseOver(await consume(begun, owner), BUDGETS.visits)
-      }
+      const owner = ownerOf({ principal_id: link.principal_id, only_run_id: run_id })
+      if (known) reply.headers(await limits.take(owner, false))
+      else refuseOver(await consume(begun, owner), BUDGETS.visits)
       const value = known && before !== undefined ? before : await visit(store.db, run_id, link)
       const visitor = known ?? (await findVisitor(store.db, run_id, value))
       if (!visitor) return access.refuse(request, OVER)
-      request.actor = visitor
+      // Whoever loads the page again and again has come once, in the audit log, too.
+      if (!known) request.actor = visitor
       // Each run has a cookie of its own, and a server refuses headers that are too long (431).
       clearOldest(settings, request, reply, { prefix: VISIT_COOKIE, most: BUDGETS.visit_cookies.most - 1 })
       cookie.set(reply, value)

@@ -9,6 +9,7 @@ import { AppError } from '../contract/error.ts'
 import { MOST_ATTACHMENTS } from '../contract/run-request.ts'
 import { AttachmentCutter, INLINE_BYTES } from './attachment-cutter.ts'
 import { ownerOfRequest } from './budget-owner.ts'
+import { Pieces } from './pieces.ts'
 import { ReceivedFiles } from './received-files.ts'
 
 const MiB = 1024 ** 2
@@ -75,8 +76,8 @@ export class Bodies {
     } catch (error) {
       receiving.giveBack()
       await readOn(payload)
-      // Nobody hears it: the sender has hung up, which is no fault of the service.
-      throw payload.errored === error ? brokenOff() : error
+      // Nobody hears it: the sender has hung up, or was silent until the connection ended, which is no fault of the service.
+      throw payload.errored === error || isPremature(error) ? brokenOff() : error
     } finally {
       stop.never()
     }
@@ -98,7 +99,7 @@ class Receiving {
   readonly #most: number
   readonly #hash = createHash('sha256')
   readonly #give: Array<() => void> = []
-  #kept: Buffer[] = []
+  readonly #kept = new Pieces()
   #bytes = 0
   #kept_bytes = 0
   #is_over = false
@@ -144,8 +145,7 @@ class Receiving {
     this.#kept_bytes += part.length
     if (this.#kept_bytes > this.#most)
       throw tooLarge('The body is over 2 MiB, even without the data of attachments.')
-    // A copy: a small part would keep the whole piece.
-    this.#kept.push(part.length === piece.length ? part : Buffer.from(part))
+    this.#kept.add(part, part.length === piece.length)
   }
 
   end(announced: string | undefined): Buffer {
@@ -153,9 +153,7 @@ class Receiving {
       throw new AppError('invalid_request', 'The body is not as long as Content-Length says.')
     this.#request.body_bytes = this.#bytes
     this.#request.body_hash = this.#hash.digest()
-    const body = Buffer.concat(this.#kept)
-    this.#kept = []
-    return body
+    return this.#kept.take()
   }
 
   /** Idempotent. */
@@ -164,11 +162,13 @@ class Receiving {
     for (const back of this.#give.splice(0)) back()
     this.#taken.held.giveBack(this.#taken.owner, this.#kept_bytes)
     this.#kept_bytes = 0
-    this.#kept = []
+    this.#kept.take()
   }
 }
 
 const brokenOff = (): AppError => new AppError('invalid_request', 'The request was broken off.')
+const isPremature = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
 const tooLarge = (detail: string): AppError => new AppError('invalid_request', detail, { status: 413 })
 
 function overBudget({ name, of, unit, most }: Budget): AppError {

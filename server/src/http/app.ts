@@ -20,9 +20,10 @@ import { checkValue, parseJson, requireUtf8 } from './json-body.ts'
 import { Metrics } from './metrics.ts'
 import { sendPage } from './page.ts'
 import { problemBody, sendProblem } from './problem.ts'
+import { ReadingTurns } from './reading-turns.ts'
 import { Bodies } from './receive-body.ts'
 import { RequestLimits } from './request-limits.ts'
-import { nameRequests, workForRequest } from './request-work.ts'
+import { nameRequests } from './request-work.ts'
 import { API_PREFIX } from './route.ts'
 import { serveApiKeys } from './routes/api-keys.ts'
 import { serveApprovals } from './routes/approvals.ts'
@@ -134,11 +135,12 @@ export function createApp(context: HttpContext): FastifyInstance {
   refuseOtherMethods(app)
   app.removeAllContentTypeParsers()
   const bodies = new Bodies(context.blobs)
+  const reading = new ReadingTurns()
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
     const { large = false } = request.routeOptions.config
     const bytes = await bodies.receive(request, payload, { large })
     requireUtf8(request.headers['content-type'])
-    return workForRequest(request, () => parseJson(bytes))
+    return reading.take(request, () => parseJson(bytes))
   })
   app.addHook('onResponse', async (request) => request.giveBack?.())
   // Not in the parser: Fastify does not catch what that throws.
@@ -155,7 +157,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   const actorOf = async (id: string) => (await readActor(db, id)) ?? readVisitor(db, id)
   const services: Services = {
     ...context,
-    ...{ audit, metrics, bodies, downloads: new StreamLimit(BUDGETS.downloads) },
+    ...{ audit, metrics, bodies, reading, downloads: new StreamLimit(BUDGETS.downloads) },
     access: createAuthenticator(context.store.db, settings),
     limits: new RequestLimits(context.store.db, settings.request_maxima),
     links: createSignedLinks(settings.secret_key, actorOf),

@@ -13,6 +13,7 @@ import type { Watch } from '../store/watch.ts'
 import type { AuditWriter } from './audit.ts'
 import type { Authenticator } from './auth.ts'
 import type { Metrics } from './metrics.ts'
+import type { ReadingTurns } from './reading-turns.ts'
 import type { Bodies } from './receive-body.ts'
 import type { RequestLimits, RequestMaxima } from './request-limits.ts'
 import type { SessionLinks } from './session-access.ts'
@@ -103,6 +104,7 @@ export interface Readiness {
 export interface Services extends HttpContext {
   audit: AuditWriter
   bodies: Bodies
+  reading: ReadingTurns
   downloads: StreamLimit
   access: Authenticator
   limits: RequestLimits

@@ -2,6 +2,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { isRecord } from '../contract/storable-text.ts'
 import type { TriggerVerification } from '../contract/trigger.ts'
+import { MAX_HOOK_TOKENS, requireSmall } from './body-size.ts'
 
 /** What was posted. */
 export interface Posted {
@@ -75,6 +76,8 @@ const isRecent = (time_ms: number): boolean => Math.abs(Date.now() - time_ms) <=
 /** Linear signs its time as part of the body. */
 function linearTime(body: Buffer): number {
   try {
+    // Its sender may be anybody who made a trigger.
+    requireSmall(body, MAX_HOOK_TOKENS)
     const payload: unknown = JSON.parse(body.toString('utf8'))
     return isRecord(payload) && typeof payload.webhookTimestamp === 'number'
       ? payload.webhookTimestamp

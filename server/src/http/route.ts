@@ -48,7 +48,7 @@ export const SENT = Symbol('sent')
  */
 export function serve<const R extends RouteDefinition>(
   app: FastifyInstance,
-  services: Pick<Services, 'access' | 'limits'>,
+  services: Pick<Services, 'access' | 'limits' | 'reading'>,
   definition: R,
   handler: (call: Call<R>) => Promise<unknown>,
   options: { admit?: (call: Pick<Call<R>, 'params' | 'actor'>) => Promise<unknown> } = {},
@@ -73,7 +73,7 @@ export function serve<const R extends RouteDefinition>(
       const call = {
         params,
         query: parse(definition.query, request.query),
-        body: parseBody(definition, request),
+        body: await services.reading.take(request, () => parseBody(definition, request)),
         actor: request.actor,
         idempotency: idempotencyOf(definition, params, request, request.actor),
         request,

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { BUDGETS } from '../../budgets/budgets.ts'
 import { AppError } from '../../contract/error.ts'
@@ -31,7 +30,7 @@ declare module 'fastify' {
 
 /** `POST /hooks/{id}`: what others post to triggers. Nobody needs a key; who knows the secret may. */
 export function serveHooks(app: FastifyInstance, services: Services): void {
-  const { store, settings, watch } = services
+  const { store, settings, watch, reading } = services
   const failures = createFailureLimit('Too many refused deliveries from this address.')
   const notFound = async (request: FastifyRequest): Promise<never> => {
     await failures.count(request)
@@ -71,17 +70,17 @@ export function serveHooks(app: FastifyInstance, services: Services): void {
         if (!hook) throw new Error('The route was reached without its trigger.')
         const posted = postedOf(request)
         const { secret } = openTriggerSecrets(settings.keyring, hook.trigger_id, hook.sealed)
-        if (!isSigned(hook.verification, secret, posted)) {
+        if (!(await reading.take(request, () => isSigned(hook.verification, secret, posted)))) {
           await failures.count(request)
           throw new AppError('authentication_required', 'The signature is not right, or too old.')
         }
-        const payload = readPayload(posted)
-        // Reading 2 MiB, masking it and storing it are each a long piece of work: others have their turn between them.
-        await nextTurn()
+        // Reading 2 MiB and masking it are each a long piece of work: others have their turn between them.
+        const payload = await reading.take(request, () => readPayload(posted))
         if (hook.verification === 'slack' && isRecord(payload) && payload.type === 'url_verification')
           return sendJson(reply, 200, { challenge: payload.challenge })
-        const sent = describeSent(hook.verification, secret, posted, payload)
-        await nextTurn()
+        const sent = await reading.take(request, () =>
+          describeSent(hook.verification, secret, posted, payload),
+        )
         const done =
           (await findDuplicate(store.db, hook.trigger_id, sent)) ??
           (await begin(hook, sent, posted.body.length))

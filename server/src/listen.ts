@@ -130,6 +130,9 @@ function judgeLocalPath(root: string, data_dir: string): (local_path: string) =>
   }
 }
 
+/** Connections that wait to be taken: with Node's 511, hundreds of others' cost everybody else seconds. The kernel may have less. */
+const BACKLOG = 4096
+
 /** Builds the HTTP face and listens. */
 export async function listen(options: ListenOptions): Promise<Face> {
   const { config, tls } = options
@@ -142,7 +145,7 @@ export async function listen(options: ListenOptions): Promise<Face> {
   const face = buildFace(options)
   const { app } = face
   try {
-    await app.listen({ host: config.host, port: config.port })
+    await app.listen({ host: config.host, port: config.port, backlog: BACKLOG })
   } catch (error) {
     const refusal = explainListen(error, config)
     if (!refusal) throw error

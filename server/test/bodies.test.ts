@@ -113,6 +113,40 @@ onFace('bodies on their way', (face) => {
     hangUp()
   })
 
+  test('requests that are sent ahead are answered one after another, and many of them end their connection', async () => {
+    const { port } = new URL(await face().listen())
+    const send = async (count: number): Promise<{ answers: number; is_open: boolean }> => {
+      const socket = connect(Number(port), '127.0.0.1')
+      sockets.push(socket)
+      socket.on('error', () => {})
+      let said = ''
+      socket.on('data', (chunk) => {
+        said += chunk
+      })
+      socket.write('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'.repeat(count))
+      const answers = () => said.split('"status":"ok"').length - 1
+      await until('the answers or the end', async () => answers() === count || socket.destroyed)
+      return { answers: answers(), is_open: !socket.destroyed }
+    }
+    assert.deepEqual(await send(10), { answers: 10, is_open: true })
+    assert.equal((await send(1_000)).is_open, false)
+    hangUp()
+  })
+
+  test('the body of a GET is not kept while its answer is on its way', async () => {
+    const run_id = await face().as(keys.sender).create(RUN)
+    const { port } = new URL(await face().listen())
+    const socket = connect(Number(port), '127.0.0.1')
+    sockets.push(socket)
+    socket.write(
+      `GET /api/v1/agent/runs/${run_id}/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${keys.sender}\r\n` +
+        `Accept: text/event-stream\r\nContent-Length: ${64 * MiB}\r\n\r\n`,
+    )
+    socket.write(Buffer.alloc(32 * MiB))
+    await until('all to be read', () => socket.writableLength === 0)
+    hangUp()
+  })
+
   test('attachments are in the storage before their body ends, and gone when it never does', async () => {
     const data = randomBytes(3 * MiB).toString('base64')
     const body = `{"prompt":"x","attachments":[{"file_name":"a.bin","mime_type":"a/b","data":"${data}"},{"file_name":"b","data":"`

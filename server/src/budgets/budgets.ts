@@ -32,6 +32,10 @@ export const BUDGETS = {
     ...{ name: 'Downloads by signed links', unit: 'at once', of: 'principal, visitors of a principal' },
     ...{ most: 32, in_all: 256, beyond: REFUSED },
   },
+  requests_ahead: {
+    ...{ name: 'Requests sent ahead of the answers before them', unit: 'at once', of: 'connection' },
+    ...{ most: 16, beyond: 'the connection ends' },
+  },
   bodies: {
     ...{ name: 'Request bodies in memory', unit: 'bytes at once', of: 'principal' },
     ...{ most: 16 * MiB, in_all: 64 * MiB, beyond: REFUSED },

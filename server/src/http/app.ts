@@ -18,6 +18,7 @@ import type { HttpContext, Services } from './context.ts'
 import { isDownloadsHost, separateDownloads } from './downloads-origin.ts'
 import { checkValue, parseJson, requireUtf8 } from './json-body.ts'
 import { Metrics } from './metrics.ts'
+import { answerOneByOne } from './one-by-one.ts'
 import { sendPage } from './page.ts'
 import { problemBody, sendProblem } from './problem.ts'
 import { ReadingTurns } from './reading-turns.ts'
@@ -103,6 +104,7 @@ export function createApp(context: HttpContext): FastifyInstance {
       : { http: { requireHostHeader: false } }),
   }
   const app = Fastify(options)
+  answerOneByOne(app.server)
   // An expectation nobody knows may be ignored (RFC 9110, 10.1.1); Node's refusal has no problem document either.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 

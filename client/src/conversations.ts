@@ -1,7 +1,13 @@
 import type { APIPromise } from './api-promise.ts'
 import { ConversationPages } from './lists.ts'
-import { requestJson } from './request.ts'
-import type { ConversationParams, ConversationRedirect } from './schemas.ts'
+import { request, requestAnd, requestJson } from './request.ts'
+import type {
+  ConversationFollowupResponse,
+  ConversationInterruptResponse,
+  ConversationParams,
+  ConversationRedirect,
+  RunFollowupRequest,
+} from './schemas.ts'
 import type { RequestOptions, Transport } from './transport.ts'
 
 /** `client.conversations`: what one or several runs said and did. */
@@ -20,6 +26,40 @@ export class Conversations {
   ): ConversationPages {
     const path = ['agent', 'conversations', conversation_id]
     return new ConversationPages(this.#transport, { path, query: params }, options)
+  }
+
+  /** Sends a message to the conversation's newest run, whatever it is doing. The answer names the run. */
+  followup(
+    conversation_id: string,
+    followup: RunFollowupRequest,
+    options?: RequestOptions,
+  ): APIPromise<ConversationFollowupResponse> {
+    const path = ['agent', 'conversations', conversation_id, 'followups']
+    return requestJson(this.#transport, { method: 'POST', path, body: followup }, options)
+  }
+
+  /** Stops what the agent of its newest run is doing now, and keeps the run and its sandbox. */
+  interrupt(conversation_id: string, options?: RequestOptions): APIPromise<ConversationInterruptResponse> {
+    const path = ['agent', 'conversations', conversation_id, 'interrupt']
+    return requestJson(this.#transport, { method: 'POST', path }, options)
+  }
+
+  /** The logs of its runs as JSON Lines, one after the other. */
+  transcript(conversation_id: string, options?: RequestOptions): APIPromise<string> {
+    const path = ['agent', 'conversations', conversation_id, 'transcript']
+    const call = { method: 'GET', path, accept: '*/*' } as const
+    return requestAnd(this.#transport, call, options, (response) => response.text())
+  }
+
+  /** A screenshot of one of its runs, unread: `await (await screenshot(id, uid)).blob()`. */
+  async screenshot(
+    conversation_id: string,
+    screenshot_uid: string,
+    options?: RequestOptions,
+  ): Promise<Response> {
+    const path = ['agent', 'conversations', conversation_id, 'screenshots', screenshot_uid, 'download']
+    const call = { method: 'GET', path, accept: '*/*' } as const
+    return request(this.#transport, call, options, async (response) => response)
   }
 
   /** Where the conversation goes on now: its `session_id`, absent where nothing is at work. Needs no key. */

@@ -59,6 +59,8 @@ export {
   type ComparedRepository,
   type Conversation,
   type ConversationBlock,
+  type ConversationFollowupResponse,
+  type ConversationInterruptResponse,
   type ConversationMessage,
   type ConversationParams,
   type ConversationRedirect,

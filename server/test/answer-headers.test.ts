@@ -53,7 +53,7 @@ const ANSWERS: Case[] = [
       return {
         name: `${id} with a broken body`,
         // Its body may be large: whether there is such a run is asked before it is read.
-        status: id === 'submitFollowup' ? 404 : 400,
+        status: /^submit(Conversation)?Followup$/.test(id) ? 404 : 400,
         method,
         path: nowhere(path),
         body: '{',

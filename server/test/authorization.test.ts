@@ -74,6 +74,10 @@ const ofRun = (rest: string, body?: unknown) => async (made: { owner: Api }) => 
   path: `/agent/runs/${await run(made)}${rest}`,
   ...(body === undefined ? {} : { body }),
 })
+const ofConversation = (rest: string, body?: unknown) => async (made: { owner: Api }) => ({
+  path: `/agent/conversations/${await run(made)}${rest}`,
+  ...(body === undefined ? {} : { body }),
+})
 let number = 0
 const name = (): string => `made${++number}`
 const environment = async ({ owner }: { owner: Api }): Promise<string> =>
@@ -210,15 +214,17 @@ const ROWS: Record<OperationId, Row> = {
   getEgressRanges: { ask: () => ({}), ...same(200) },
   // It has opened none; who may not see the run is not told so.
   mergePullRequest: { ask: ofRun('/merge', {}), ...ownWrite(404) },
-  getConversation: {
-    ask: async (made) => ({ path: `/agent/conversations/${await run(made)}` }),
-    ...own(200),
+  getConversation: { ask: ofConversation(''), ...own(200) },
+  submitConversationFollowup: { ask: ofConversation('/followups', { message: 'x' }), ...ownWrite(200) },
+  interruptConversation: { ask: ofConversation('/interrupt', {}), ...ownWrite(409) },
+  getConversationTranscript: { ask: ofConversation('/transcript'), ...own(302) },
+  // Those of a run that has some: conversations.test.ts.
+  downloadConversationScreenshot: {
+    ask: ofConversation(`/screenshots/${NOWHERE}/download`),
+    ...same(404),
   },
   // Of a personal run these say as little as of none.
-  checkConversationRedirect: {
-    ask: async (made) => ({ path: `/agent/conversations/${await run(made)}/redirect` }),
-    ...same(200),
-  },
+  checkConversationRedirect: { ask: ofConversation('/redirect'), ...same(200) },
   checkSessionRedirect: {
     ask: async (made) => ({ path: `/agent/sessions/${await run(made)}/redirect` }),
     ...same(200),

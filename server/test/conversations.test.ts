@@ -4,8 +4,15 @@ import { test } from 'node:test'
 import type { Conversation } from '../src/contract/conversation.ts'
 import { until } from './support/cluster.ts'
 import { NOBODY, onEitherService } from './support/each-service.ts'
+import { PIXEL } from './support/good-requests.ts'
 import { shell } from './support/service.ts'
 import { ofType, printed } from './support/traces.ts'
+
+/** The link works without a key. */
+const follow302 = (answer: Response): Promise<Response> => {
+  assert.equal(answer.status, 302)
+  return fetch(answer.headers.get('location') ?? '')
+}
 
 onEitherService('a conversation', (service) => {
   const follow = (run_id: string, message: string) =>
@@ -141,6 +148,56 @@ onEitherService('a conversation', (service) => {
     const { conversation_id } = await admin.get(personal)
     assert.equal((await other.call('GET', `/agent/conversations/${conversation_id}`)).status, 404)
     assert.equal((await admin.call('GET', '/agent/conversations/none')).status, 404)
+  })
+
+  test('takes messages and interrupts for its newest run, and gives its transcript', async () => {
+    const { admin, other } = service()
+    const IDLE = { config: { worker_host: NOBODY } }
+    const first = await admin.create({ prompt: 'first', ...IDLE })
+    const path = `/agent/conversations/${first}`
+    const second = await admin.create({ prompt: 'second', conversation_id: first, ...IDLE })
+    // It is not the newest that everybody may see.
+    const hidden = { prompt: 'hidden', conversation_id: first, team: false, ...IDLE }
+    const newest = await admin.create(hidden)
+    const send = (api = admin) => api.json<object>('POST', `${path}/followups`, { message: 'Go on.' })
+    const { followup_id, ...accepted } = (await send(other)) as { followup_id: string }
+    assert.deepEqual(accepted, { run_id: second, outcome: 'queued_prompt' })
+    const [event] = ofType(await admin.events(second), 'followup.accepted')
+    assert.equal(event?.data.followup_id, followup_id)
+    assert.equal(((await send()) as { run_id: string }).run_id, newest)
+    // Nothing is at work in it, and the answer is about the run.
+    const refused = await other.call('POST', `${path}/interrupt`, {})
+    assert.equal(refused.status, 409)
+    const lines = async (api = admin) => {
+      const text = await (await follow302(await api.call('GET', `${path}/transcript`))).text()
+      return text.split('\n').flatMap((line) => (line ? [JSON.parse(line) as { run_id: string }] : []))
+    }
+    const runsOf = async (api = admin) => [...new Set((await lines(api)).map(({ run_id }) => run_id))]
+    assert.deepEqual(await runsOf(), [first, second, newest])
+    assert.deepEqual(await runsOf(other), [first, second])
+    assert.deepEqual(await lines(other), [...(await admin.events(first)), ...(await admin.events(second))])
+  })
+
+  test('gives its screenshots, and no other files', async () => {
+    const { admin } = service()
+    const run_id = await admin.create({
+      prompt: shell(
+        `mkdir -p artifacts; echo x > artifacts/x.txt; base64 -d <<< ${PIXEL.toString('base64')} > artifacts/a.png`,
+      ),
+    })
+    const { artifacts } = await admin.ended(run_id)
+    const uidOf = (type: string) =>
+      artifacts.flatMap(({ artifact_type, data }) =>
+        artifact_type === type && 'artifact_uid' in data ? [data.artifact_uid] : [],
+      )[0]
+    const ask = (id: string, uid = '') =>
+      admin.call('GET', `/agent/conversations/${id}/screenshots/${uid}/download`)
+    const picture = await follow302(await ask(run_id, uidOf('SCREENSHOT')))
+    assert.equal(picture.headers.get('content-type'), 'image/png')
+    assert.deepEqual(Buffer.from(await picture.arrayBuffer()), PIXEL)
+    assert.equal((await ask(run_id, uidOf('FILE'))).status, 404)
+    const elsewhere = await admin.create({ prompt: 'x', config: { worker_host: NOBODY } })
+    assert.equal((await ask(elsewhere, uidOf('SCREENSHOT'))).status, 404)
   })
 
   test('two live runs never touch each other', async () => {

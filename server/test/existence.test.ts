@@ -12,7 +12,8 @@ const KEY = `${NOWHERE}4`
 const UNKNOWN: Record<string, string> = {
   run: `${NOWHERE}1`,
   artifact: `${NOWHERE}2`,
-  conversation: `${NOWHERE}3`,
+  // A run that begins a conversation gives it its own id.
+  conversation: `${NOWHERE}1`,
   schedule: `${NOWHERE}5`,
   trigger: `${NOWHERE}6`,
 }
@@ -29,18 +30,21 @@ interface Asked {
 
 const BODIES: Partial<Record<OperationId, unknown>> = {
   submitFollowup: { message: 'x', attachments: [{ file_name: 'a', mime_type: 'text/plain', data: 'eA==' }] },
+  submitConversationFollowup: { message: 'x' },
   cancelRun: {},
   interruptRun: {},
+  interruptConversation: {},
   updateSchedule: { name: 's', cron_schedule: '0 0 1 1 *', prompt: 'x', enabled: false },
   updateTrigger: { name: 't', verification: 'github', prompt: 'x', enabled: false },
 }
 const operations = (Object.entries(ROUTES) as Array<[OperationId, RouteDefinition]>).filter(([, { path }]) =>
-  /\{(run_id|artifact_uid|schedule_id|trigger_id)\}/.test(path),
+  /\{(run_id|artifact_uid|conversation_id|schedule_id|trigger_id)\}/.test(path),
 )
 const pathOf = ({ path }: RouteDefinition): string =>
   `/api/v1${path
     .replace('{run_id}', '{run}')
-    .replace(/\{(artifact|schedule|trigger)_u?id\}/, '{$1}')
+    .replace('{screenshot_uid}', '{artifact}')
+    .replace(/\{(artifact|conversation|schedule|trigger)_u?id\}/, '{$1}')
     .replace('{delivery_id}', KEY)}`
 
 const ASKED: Asked[] = [

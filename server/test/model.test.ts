@@ -86,7 +86,7 @@ describe('a run with a model', () => {
 
   test('models that can be used now are listed', async () => {
     const { models, default_model_id } = await client.models.list()
-    assert.deepEqual(models.map(({ model_id }) => model_id).sort(), ['openai/other', 'openai/scripted'])
+    assert.deepEqual(models.map(({ id }) => id).sort(), ['openai/other', 'openai/scripted'])
     assert.equal(default_model_id, 'openai/scripted')
   })
 

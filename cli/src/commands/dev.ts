@@ -168,7 +168,7 @@ function describeModels(
 ): string {
   if (!has_models)
     return 'none: prompts run as runbooks, the shell blocks in them step by step. ANTHROPIC_API_KEY or OPENAI_API_KEY brings models.'
-  if (default_model_id !== undefined) {
+  if (default_model_id) {
     const others = count > 1 ? `; ${count} to choose from: runyard model list` : ''
     return `${default_model_id} unless a run names another${others}`
   }

@@ -14,9 +14,9 @@ export function addModelCommands(program: Command): void {
     if (listed.models.length === 0)
       return output.note('No models. Give the worker a key such as ANTHROPIC_API_KEY.')
     const columns = [{ heading: 'MODEL' }, { heading: 'NAME', flexible: true }, { heading: 'CONTEXT' }]
-    const rows = listed.models.map(({ model_id, display_name, context_window }) => [
-      model_id + (model_id === listed.default_model_id ? ' (default)' : ''),
-      display_name ?? '',
+    const rows = listed.models.map(({ id, display_name, context_window }) => [
+      id + (id === listed.default_model_id ? ' (default)' : ''),
+      display_name,
       context_window?.toLocaleString('en') ?? '',
     ])
     output.line(formatTable(columns, rows, output.columns()))

@@ -277,6 +277,10 @@ class ConversationEventBlock(WireModel):
     """The message in the log that it comes from."""
 
 
+class ConversationInterruptResponse(WireModel):
+    run_id: str
+
+
 class ConversationRedirect(WireModel):
     session_id: str | None = None
     """To be watched instead: the conversation goes on there. Absent where nothing is at work."""
@@ -1564,6 +1568,13 @@ ConversationBlock = TypeAliasType(
 )
 
 
+class ConversationFollowupResponse(WireModel):
+    followup_id: str
+    outcome: FollowupOutcome
+    run_id: str
+    """The run that got the message."""
+
+
 class ConversationMessage(WireModel):
     role: Literal["user", "assistant", "tool", "system"] | str
     content: list[ConversationBlock]
@@ -1834,12 +1845,15 @@ class MessageUserEventData(WireModel):
 
 
 class Model(WireModel):
-    model_id: str
-    """What `config.model_id` takes: `provider/model`."""
-    provider: str
-    display_name: str | None = None
+    id: str
+    """The value for `config.model_id`: `provider/model`."""
+    display_name: str
+    provider: Literal["OPENAI", "ANTHROPIC", "GOOGLE", "UNKNOWN"] | str
+    """The company that made the model, whichever provider serves it."""
+    vision_supported: bool
+    """The model takes images, as its provider or its name says."""
     context_window: int | None = None
-    """Tokens, where it is known."""
+    """In tokens, if it is known."""
     prices: ModelPrices | None = None
 
 
@@ -2559,8 +2573,8 @@ class ListEnvironmentsResponse(WireModel):
 
 class ListModelsResponse(WireModel):
     models: list[Model]
-    default_model_id: str | None = None
-    """What a run is answered by that names no model."""
+    default_model_id: str
+    """The model of a run that names none. Empty if the workers have no default model."""
 
 
 class ListSchedulesResponse(WireModel):

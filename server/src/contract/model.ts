@@ -20,14 +20,31 @@ export const ModelPrices = z
   .meta({ id: 'ModelPrices', description: 'US dollars per million tokens.' })
 export type ModelPrices = z.infer<typeof ModelPrices>
 
+/** A model as workers know it. */
+export interface KnownModel {
+  /** `provider/model`. */
+  model_id: string
+  provider: string
+  display_name?: string | undefined
+  context_window?: number | undefined
+  prices?: ModelPrices | undefined
+  /** Absent: its list does not say. */
+  sees_images?: boolean | undefined
+}
+
 export const Model = z
   .object({
-    model_id: z.string().meta({ description: 'What `config.model_id` takes: `provider/model`.' }),
-    provider: z.string(),
-    display_name: z.string().optional(),
-    context_window: z.int().optional().meta({ description: 'Tokens, where it is known.' }),
+    id: z.string().meta({ description: 'The value for `config.model_id`: `provider/model`.' }),
+    display_name: z.string(),
+    provider: z.enum(['OPENAI', 'ANTHROPIC', 'GOOGLE', 'UNKNOWN']).meta({
+      description: 'The company that made the model, whichever provider serves it.',
+    }),
+    vision_supported: z.boolean().meta({
+      description: 'The model takes images, as its provider or its name says.',
+    }),
+    context_window: z.int().optional().meta({ description: 'In tokens, if it is known.' }),
     prices: ModelPrices.optional().meta({
-      description: 'Where they are known: public prices, or those the operator has set.',
+      description: 'Public prices, or those the operator has set, if they are known.',
     }),
   })
   .meta({ id: 'Model' })
@@ -36,10 +53,9 @@ export type Model = z.infer<typeof Model>
 export const ListModelsResponse = z
   .object({
     models: z.array(Model),
-    default_model_id: z
-      .string()
-      .optional()
-      .meta({ description: 'What a run is answered by that names no model.' }),
+    default_model_id: z.string().meta({
+      description: 'The model of a run that names none. Empty if the workers have no default model.',
+    }),
   })
   .meta({ id: 'ListModelsResponse' })
 export type ListModelsResponse = z.infer<typeof ListModelsResponse>

@@ -202,3 +202,7 @@ export const RunFollowupResponse = z
   .object({ followup_id: z.string(), outcome: FollowupOutcome })
   .meta({ id: 'RunFollowupResponse' })
 export type RunFollowupResponse = z.infer<typeof RunFollowupResponse>
+
+export const ConversationFollowupResponse = RunFollowupResponse.extend({
+  run_id: z.string().meta({ description: 'The run that got the message.' }),
+}).meta({ id: 'ConversationFollowupResponse' })

@@ -1,4 +1,4 @@
-import type { Model } from '../contract/model.ts'
+import type { KnownModel } from '../contract/model.ts'
 
 /**
  * What a run without a model is answered by, as of 2026-11-22: of each provider its models for work of many steps at a
@@ -33,7 +33,7 @@ const OTHER_WORK =
   /embed|minilm|mpnet|sentence-transformers|whisper|(^|[-_/:])(tts|stt|asr|ocr|bge|gte|e5|clip|sdxl|kokoro|sora|veo|imagen|flux)([-_.:/\d]|$)|dall-?e|moderation|rerank|transcri|speech|[-_]audio|[-_]image|realtime|[-_]live|diffusion|guard|computer-use|gpt-3\.5-turbo-instruct|babbage|davinci/i
 
 /** Those that can answer a conversation, as far as their names say; all of them where no name does. */
-export function keepChatModels(models: readonly Model[]): Model[] {
+export function keepChatModels(models: readonly KnownModel[]): KnownModel[] {
   const chat = models.filter(({ model_id }) => !OTHER_WORK.test(model_id))
   return chat.length > 0 ? chat : [...models]
 }
@@ -44,7 +44,7 @@ export function keepChatModels(models: readonly Model[]): Model[] {
  */
 export function chooseDefault(
   provider: string,
-  { listed, is_public }: { listed: readonly Model[]; is_public: boolean },
+  { listed, is_public }: { listed: readonly KnownModel[]; is_public: boolean },
 ): string | null {
   const preferred = (is_public && PREFERRED[provider]) || []
   const ids = listed.map(({ model_id }) => model_id.slice(provider.length + 1))

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Model } from '../contract/model.ts'
+import type { KnownModel } from '../contract/model.ts'
 import { findBroken, NoCredentials } from './broken-answer.ts'
 import { createPatientFetch } from './patient-fetch.ts'
 
@@ -17,7 +17,7 @@ export interface ListingRequest {
   only?: readonly string[]
 }
 
-type Listed = Omit<Model, 'provider'>
+type Listed = Omit<KnownModel, 'provider'>
 const TIMEOUT_MS = 5000
 /** A listing may be as endless as an answer. */
 const fetchListing = createPatientFetch({ silence_ms: TIMEOUT_MS })
@@ -34,6 +34,12 @@ const OpenAIModels = z.array(
     max_model_len: count.optional().catch(undefined),
     max_context_length: count.optional().catch(undefined),
     metadata: z.object({ context_length: count.optional() }).optional().catch(undefined),
+    // OpenRouter and servers that follow it; Mistral.
+    architecture: z
+      .object({ input_modalities: z.array(z.string()).optional() })
+      .optional()
+      .catch(undefined),
+    capabilities: z.object({ vision: z.boolean().optional() }).optional().catch(undefined),
   }),
 )
 /** Together leaves the object out. */
@@ -96,10 +102,16 @@ const BedrockListing = z.union([
 ])
 const VertexListing = z.object({ publisherModels: z.array(z.object({ name: z.string() })).default([]) })
 
-const listed = (model_id: string, display_name?: string, context_window?: number): Listed => ({
+const listed = (
+  model_id: string,
+  display_name?: string,
+  context_window?: number,
+  sees_images?: boolean,
+): Listed => ({
   model_id,
   ...(display_name !== undefined && { display_name }),
   ...(context_window !== undefined && { context_window }),
+  ...(sees_images !== undefined && { sees_images }),
 })
 
 const FORMATS = {
@@ -116,6 +128,7 @@ const FORMATS = {
             model.max_model_len ??
             model.max_context_length ??
             model.metadata?.context_length,
+          model.architecture?.input_modalities?.includes('image') ?? model.capabilities?.vision,
         ),
       ),
   },
@@ -172,7 +185,7 @@ export interface NoListing {
 }
 
 /** What a provider offers, ids with its name in front. */
-export async function fetchModels(request: ListingRequest): Promise<{ models: Model[] } | NoListing> {
+export async function fetchModels(request: ListingRequest): Promise<{ models: KnownModel[] } | NoListing> {
   const { provider, only } = request
   const lists = await Promise.all(FORMATS[request.format].paths.map((path) => fetchList(request, path)))
   const found = lists.flatMap((list) => ('models' in list ? [list.models] : []))

@@ -1,5 +1,5 @@
 import type { LanguageModel } from 'ai'
-import { MODEL_APIS, type Model } from '../contract/model.ts'
+import { type KnownModel, MODEL_APIS } from '../contract/model.ts'
 import type { AnswerNotes } from './answer-notes.ts'
 import { type CloudSettings, openClouds } from './cloud-providers.ts'
 import { chooseDefault, keepChatModels } from './default-models.ts'
@@ -71,7 +71,7 @@ export interface Models {
   /** Of runs that name none. */
   readonly fallbacks?: readonly string[]
   /** What can hold a conversation. Cached for minutes. A provider that is away contributes nothing; never throws. */
-  list(): Promise<Model[]>
+  list(): Promise<KnownModel[]>
   /** Asks every provider anew; `failure` as `fetchModels` gives it. Never throws. */
   check(): Promise<ProviderCheck[]>
   /**
@@ -85,7 +85,7 @@ export interface Models {
 export interface ProviderCheck extends Partial<NoListing> {
   provider: string
   base_url: string
-  models: Model[]
+  models: KnownModel[]
 }
 
 export const IS_ADDRESS_RIGHT = 'Is the address right? Mostly it ends in /v1.'
@@ -230,7 +230,7 @@ function openProviders(settings: ModelSettings): Map<string, Provider> {
 const isForeign = (model_id: string) => MODEL_APIS.some((api) => model_id.startsWith(`${api}/`))
 
 /** One sentence about what could be used instead. */
-export function available(models: readonly Model[]): string {
+export function available(models: readonly KnownModel[]): string {
   if (models.length === 0) return 'No configured provider lists any model now.'
   const some = models.slice(0, 10).map((model) => model.model_id)
   const more = models.length > some.length ? ` and ${models.length - some.length} more` : ''
@@ -239,18 +239,18 @@ export function available(models: readonly Model[]): string {
 
 interface Listing {
   /** Asks the provider where what is known is too old. */
-  read(): Promise<Model[]>
+  read(): Promise<KnownModel[]>
   /** What it said last. */
-  known(): Model[]
+  known(): KnownModel[]
   /** Why there was none at that time. */
   failure(): NoListing | null
 }
 
 function cacheListing(request: ListingRequest, settings: ModelSettings, now: () => number): Listing {
-  let known: Model[] = []
+  let known: KnownModel[] = []
   let failure: NoListing | null = null
   let expires = Number.NEGATIVE_INFINITY
-  let pending: Promise<Model[]> | undefined
+  let pending: Promise<KnownModel[]> | undefined
   const refresh = async () => {
     const fetched = await fetchModels(request)
     known =
@@ -270,7 +270,7 @@ function cacheListing(request: ListingRequest, settings: ModelSettings, now: () 
   return { read, known: () => known, failure: () => failure }
 }
 
-function addFigures(model: Model, base_url: string, own: ModelSettings): Model {
+function addFigures(model: KnownModel, base_url: string, own: ModelSettings): KnownModel {
   const id = model.model_id.slice(model.provider.length + 1)
   const { context_window, prices } = readFigures({ provider: model.provider, base_url, id }, own.prices)
   const set = own.context_windows?.[model.model_id]

@@ -21,6 +21,8 @@ const MOST_WAITING = 20_000
 /** What answers with a link that works without a key. */
 const LINKING: readonly OperationId[] = [
   'getTranscript',
+  'getConversationTranscript',
+  'downloadConversationScreenshot',
   'getArtifact',
   'downloadArtifact',
   'getRunDiff',

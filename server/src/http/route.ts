@@ -115,9 +115,9 @@ export function sendJson(reply: FastifyReply, status: number, body: unknown): Fa
 }
 
 /** Runs a write under its Idempotency-Key and sends the first answer, or that answer again. */
-export async function sendOnce<R extends RouteDefinition>(
+export async function sendOnce(
   db: Db,
-  call: Call<R>,
+  call: Pick<Call<RouteDefinition>, 'idempotency' | 'reply'>,
   work: (db: Db) => Promise<Answer>,
 ): Promise<typeof SENT> {
   const answer = await once(db, call.idempotency, work)

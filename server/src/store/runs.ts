@@ -300,6 +300,27 @@ export async function findConversation(
   return personal === null ? null : { personal }
 }
 
+/** The runs of a conversation that the caller may see, oldest first. */
+export async function listConversationRuns(
+  db: Db,
+  conversation_id: string,
+  actor: Actor,
+): Promise<Array<{ run_id: string; creator_id: string; principal_id: string }>> {
+  const found = await sql<{ run_id: string; creator_id: string; principal_id: string }>`
+    select r.run_id, r.creator_id, r.principal_id from runs r
+    where r.conversation_id = ${conversation_id} and ${visibleTo(actor)} order by r.run_id`.execute(db)
+  return found.rows
+}
+
+/** The newest run of a conversation that the caller may see; `null` when there is none. */
+export async function findNewestRun(db: Db, conversation_id: string, actor: Actor): Promise<RunRow | null> {
+  const found = await sql<RunRow>`${selectRuns}
+    where r.conversation_id = ${conversation_id} and ${visibleTo(actor)} order by r.run_id desc limit 1`.execute(
+    db,
+  )
+  return found.rows[0] ?? null
+}
+
 /** Whole runs for their worker, whoever may see them. */
 export async function readRuns(db: Db, run_ids: readonly string[]): Promise<RunRow[]> {
   const found = await sql<RunRow>`${selectRuns} where r.run_id = any(${[...run_ids]}::uuid[])`.execute(db)

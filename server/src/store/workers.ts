@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { ImagePolicy } from '../contract/image.ts'
-import type { Model } from '../contract/model.ts'
+import type { KnownModel } from '../contract/model.ts'
 import type { Db } from './db.ts'
 import { json } from './storable.ts'
 
@@ -13,7 +13,7 @@ export interface WorkerRegistration {
   slots: number
   /** Name of its sandbox backend. */
   sandbox: string
-  models: { models: Model[]; default_model_id?: string }
+  models: { models: KnownModel[]; default_model_id?: string }
   /** Agents that surely none of its sandboxes has, but for what environments bring along. */
   lacking_agents: readonly string[]
   /** Which images environments may name there; absent: its sandboxes are made of none. */
@@ -101,10 +101,10 @@ export async function loseAllWorkers(db: Db): Promise<void> {
 }
 
 /** What the live workers can use, each model once; the default is that of the longest-lived worker that has one. */
-export async function readModels(db: Db): Promise<{ models: Model[]; default_model_id: string | null }> {
-  const found = await sql<{ models: { models: Model[]; default_model_id?: string } }>`
+export async function readModels(db: Db): Promise<{ models: KnownModel[]; default_model_id: string | null }> {
+  const found = await sql<{ models: { models: KnownModel[]; default_model_id?: string } }>`
     select models from workers where not lost order by started_at, worker_id`.execute(db)
-  const models = new Map<string, Model>()
+  const models = new Map<string, KnownModel>()
   for (const row of found.rows) for (const model of row.models.models) models.set(model.model_id, model)
   const first = found.rows.find((row) => row.models.default_model_id !== undefined)
   return { models: [...models.values()], default_model_id: first?.models.default_model_id ?? null }

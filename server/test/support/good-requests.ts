@@ -15,6 +15,11 @@ import { temporaryDirectory } from './service.ts'
 export const IDLE = { config: { worker_host: 'nobody' } }
 const TOKEN = 'a-token-of-the-host'
 const YEARLY = { name: 's', cron_schedule: '0 0 1 1 *', prompt: 'x' }
+/** A picture of one pixel. */
+export const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
 export const POSTED = {
   ...{ name: 't', verification: 'gitlab', secret: 'a-good-token', prompt: 'x' },
   agent_config: { worker_host: 'nobody' },
@@ -46,6 +51,12 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   },
   getEgressRanges: {},
   getConversation: { path: '/agent/conversations/{run}' },
+  submitConversationFollowup: { path: '/agent/conversations/{busy}/followups', body: { message: 'x' } },
+  interruptConversation: { path: '/agent/conversations/{busy}/interrupt', body: {} },
+  getConversationTranscript: { path: '/agent/conversations/{run}/transcript' },
+  downloadConversationScreenshot: {
+    path: '/agent/conversations/{run}/screenshots/{screenshot}/download',
+  },
   checkConversationRedirect: { path: '/agent/conversations/{run}/redirect' },
   checkSessionRedirect: { path: '/agent/sessions/{run}/redirect' },
   listHandoffAttachments: { path: '/agent/runs/{run}/handoff/attachments' },
@@ -205,6 +216,7 @@ async function makeThings({ admin, fetch, origin, worker }: Face): Promise<Recor
   words.share_link = (await made(`/agent/runs/${words.run}/share-links`, {})).share_link_id ?? ''
   const lease = await worker.start(words.run)
   words.artifact = await worker.keep(lease, 'x', 'x\n')
+  words.screenshot = await worker.keep(lease, 'x.png', PIXEL)
   await worker.end(lease)
   words.busy = await admin.create({ prompt: 'x', config })
   await worker.start(words.busy)

@@ -21,8 +21,8 @@ export function useChoices() {
   })
   return {
     environments: environments.data?.map(({ uid, config }) => ({ uid, name: config.name })) ?? [],
-    models: models.data?.models.map(({ model_id }) => model_id) ?? [],
-    default_model: models.data?.default_model_id,
+    models: models.data?.models.map(({ id }) => id) ?? [],
+    default_model: models.data?.default_model_id || undefined,
     skills: skills.data?.agents.flatMap(({ variants }) => variants.map(({ id }) => id)) ?? [],
     harnesses: HARNESSES,
   }

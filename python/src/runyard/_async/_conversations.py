@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing_extensions import Unpack
 
 from .._lists import AsyncConversationPages
-from .._models import Conversation, ConversationRedirect
+from .._models import (
+    Conversation,
+    ConversationFollowupResponse,
+    ConversationInterruptResponse,
+    ConversationRedirect,
+)
 from .._options import RequestOptions
-from .._params import ConversationParams
-from .._parse import into
+from .._params import ConversationParams, FollowupParams
+from .._parse import into, read_bytes, read_text
 from .._request import Call, segment
 from .._split import split
 from ._page import AsyncConversationPage
@@ -49,6 +54,33 @@ class AsyncConversations:
         call = Call("GET", _path(conversation_id), fields)
         return await self._transport.send(call, into(Conversation), options)
 
+    async def followup(
+        self, conversation_id: str, **params: Unpack[FollowupParams]
+    ) -> ConversationFollowupResponse:
+        """Sends a message to the conversation's newest run, whatever it is doing. The answer names the run."""
+        body, options = split("followup", params, FollowupParams)
+        call = Call("POST", f"{_path(conversation_id)}/followups", body=body)
+        return await self._transport.send(call, into(ConversationFollowupResponse), options)
+
+    async def interrupt(
+        self, conversation_id: str, **options: Unpack[RequestOptions]
+    ) -> ConversationInterruptResponse:
+        """Stops what the agent of its newest run is doing now, and keeps the run and its sandbox."""
+        call = Call("POST", f"{_path(conversation_id)}/interrupt")
+        return await self._transport.send(call, into(ConversationInterruptResponse), options)
+
+    async def transcript(self, conversation_id: str, **options: Unpack[RequestOptions]) -> str:
+        """The logs of its runs as JSON Lines, one after the other."""
+        call = Call("GET", f"{_path(conversation_id)}/transcript", accept="*/*")
+        return await self._transport.send(call, read_text, options)
+
+    async def screenshot(
+        self, conversation_id: str, screenshot_uid: str, **options: Unpack[RequestOptions]
+    ) -> bytes:
+        """A screenshot of one of its runs."""
+        path = f"{_path(conversation_id)}/screenshots/{segment(screenshot_uid)}/download"
+        return await self._transport.send(Call("GET", path, accept="*/*"), read_bytes, options)
+
     async def check_redirect(
         self, conversation_id: str, **options: Unpack[RequestOptions]
     ) -> ConversationRedirect:
@@ -63,6 +95,10 @@ class AsyncConversationsWithRawResponse:
     def __init__(self, transport: AsyncTransport) -> None:
         conversations = AsyncConversations(AsyncRawTransport(transport.settings, transport.http))
         self.retrieve = raw_method(conversations.retrieve_page)
+        self.followup = raw_method(conversations.followup)
+        self.interrupt = raw_method(conversations.interrupt)
+        self.transcript = raw_method(conversations.transcript)
+        self.screenshot = raw_method(conversations.screenshot)
         self.check_redirect = raw_method(conversations.check_redirect)
 
 
@@ -72,6 +108,10 @@ class AsyncConversationsWithStreamingResponse:
     def __init__(self, transport: AsyncTransport) -> None:
         conversations = AsyncConversations(AsyncStreamingTransport(transport.settings, transport.http))
         self.retrieve = streaming_method(conversations.retrieve_page)
+        self.followup = streaming_method(conversations.followup)
+        self.interrupt = streaming_method(conversations.interrupt)
+        self.transcript = streaming_method(conversations.transcript)
+        self.screenshot = streaming_method(conversations.screenshot)
         self.check_redirect = streaming_method(conversations.check_redirect)
 
 

@@ -6,10 +6,15 @@ from __future__ import annotations
 from typing_extensions import Unpack
 
 from .._lists import ConversationPages
-from .._models import Conversation, ConversationRedirect
+from .._models import (
+    Conversation,
+    ConversationFollowupResponse,
+    ConversationInterruptResponse,
+    ConversationRedirect,
+)
 from .._options import RequestOptions
-from .._params import ConversationParams
-from .._parse import into
+from .._params import ConversationParams, FollowupParams
+from .._parse import into, read_bytes, read_text
 from .._request import Call, segment
 from .._split import split
 from ._page import ConversationPage
@@ -50,6 +55,33 @@ class Conversations:
         call = Call("GET", _path(conversation_id), fields)
         return self._transport.send(call, into(Conversation), options)
 
+    def followup(
+        self, conversation_id: str, **params: Unpack[FollowupParams]
+    ) -> ConversationFollowupResponse:
+        """Sends a message to the conversation's newest run, whatever it is doing. The answer names the run."""
+        body, options = split("followup", params, FollowupParams)
+        call = Call("POST", f"{_path(conversation_id)}/followups", body=body)
+        return self._transport.send(call, into(ConversationFollowupResponse), options)
+
+    def interrupt(
+        self, conversation_id: str, **options: Unpack[RequestOptions]
+    ) -> ConversationInterruptResponse:
+        """Stops what the agent of its newest run is doing now, and keeps the run and its sandbox."""
+        call = Call("POST", f"{_path(conversation_id)}/interrupt")
+        return self._transport.send(call, into(ConversationInterruptResponse), options)
+
+    def transcript(self, conversation_id: str, **options: Unpack[RequestOptions]) -> str:
+        """The logs of its runs as JSON Lines, one after the other."""
+        call = Call("GET", f"{_path(conversation_id)}/transcript", accept="*/*")
+        return self._transport.send(call, read_text, options)
+
+    def screenshot(
+        self, conversation_id: str, screenshot_uid: str, **options: Unpack[RequestOptions]
+    ) -> bytes:
+        """A screenshot of one of its runs."""
+        path = f"{_path(conversation_id)}/screenshots/{segment(screenshot_uid)}/download"
+        return self._transport.send(Call("GET", path, accept="*/*"), read_bytes, options)
+
     def check_redirect(self, conversation_id: str, **options: Unpack[RequestOptions]) -> ConversationRedirect:
         """Where the conversation goes on now: its `session_id`, None where nothing is at work. Needs no key."""
         call = Call("GET", f"{_path(conversation_id)}/redirect")
@@ -62,6 +94,10 @@ class ConversationsWithRawResponse:
     def __init__(self, transport: Transport) -> None:
         conversations = Conversations(RawTransport(transport.settings, transport.http))
         self.retrieve = raw_method(conversations.retrieve_page)
+        self.followup = raw_method(conversations.followup)
+        self.interrupt = raw_method(conversations.interrupt)
+        self.transcript = raw_method(conversations.transcript)
+        self.screenshot = raw_method(conversations.screenshot)
         self.check_redirect = raw_method(conversations.check_redirect)
 
 
@@ -71,6 +107,10 @@ class ConversationsWithStreamingResponse:
     def __init__(self, transport: Transport) -> None:
         conversations = Conversations(StreamingTransport(transport.settings, transport.http))
         self.retrieve = streaming_method(conversations.retrieve_page)
+        self.followup = streaming_method(conversations.followup)
+        self.interrupt = streaming_method(conversations.interrupt)
+        self.transcript = streaming_method(conversations.transcript)
+        self.screenshot = streaming_method(conversations.screenshot)
         self.check_redirect = streaming_method(conversations.check_redirect)
 
 

@@ -89,13 +89,19 @@ export const ENVIRONMENT_EXAMPLES = {
     answer: {
       models: [
         {
-          model_id: 'anthropic/claude-sonnet-4-5',
-          provider: 'anthropic',
+          id: 'anthropic/claude-sonnet-4-5',
+          provider: 'ANTHROPIC',
+          vision_supported: true,
           display_name: 'Claude Sonnet 4.5',
           context_window: 200_000,
           prices: { input: 3, output: 15, cached_input: 0.3 },
         },
-        { model_id: 'local/qwen3-coder-30b', provider: 'local' },
+        {
+          id: 'local/qwen3-coder-30b',
+          provider: 'UNKNOWN',
+          vision_supported: false,
+          display_name: 'qwen3-coder-30b',
+        },
       ],
       default_model_id: 'anthropic/claude-sonnet-4-5',
     },

@@ -310,6 +310,24 @@ export const RUN_EXAMPLES = {
   },
   getArtifact: { client: 'artifacts.retrieve', path: { artifact_uid: ARTIFACT_ID }, answer: patch },
   downloadArtifact: { path: { artifact_uid: ARTIFACT_ID } },
+  submitConversationFollowup: {
+    client: 'conversations.followup',
+    path: { conversation_id: RUN_ID },
+    body: { message: followup },
+    answer: {
+      ...{ run_id: RUN_ID, followup_id: '01a20b2f-c0de-7a11-8f3b-1d92e64a70b5', outcome: 'live_session' },
+    },
+  },
+  interruptConversation: {
+    client: 'conversations.interrupt',
+    path: { conversation_id: RUN_ID },
+    answer: { run_id: RUN_ID },
+  },
+  getConversationTranscript: { client: 'conversations.transcript', path: { conversation_id: RUN_ID } },
+  downloadConversationScreenshot: {
+    client: 'conversations.screenshot',
+    path: { conversation_id: RUN_ID, screenshot_uid: ARTIFACT_ID },
+  },
   checkConversationRedirect: {
     path: { conversation_id: RUN_ID },
     answer: { session_id: RUN_ID },

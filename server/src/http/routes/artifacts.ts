@@ -91,16 +91,18 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
     const { run_id } = await requireRun(services, request.params.file.replace(/\.jsonl$/, ''), actor)
     const lines = Readable.from(transcriptLines(store.db, run_id), { objectMode: false })
     return reply
-      .headers({
-        ...DOWNLOAD_HEADERS,
-        'content-type': 'application/jsonl; charset=utf-8',
-        'content-disposition': `attachment; filename="${run_id}.jsonl"`,
-      })
+      .headers(transcriptHeaders(`${run_id}.jsonl`))
       .send(sendWithin(services, request, actor, lines))
   })
 }
 
-async function* transcriptLines(db: Db, run_id: string): AsyncGenerator<string> {
+export const transcriptHeaders = (filename: string) => ({
+  ...DOWNLOAD_HEADERS,
+  'content-type': 'application/jsonl; charset=utf-8',
+  'content-disposition': `attachment; filename="${filename}"`,
+})
+
+export async function* transcriptLines(db: Db, run_id: string): AsyncGenerator<string> {
   for await (const events of readLogPages(db, run_id, 0))
     for (const event of events) yield `${JSON.stringify(event)}\n`
 }

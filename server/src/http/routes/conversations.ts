@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { Actor } from '../../contract/actor.ts'
 import type { Conversation } from '../../contract/conversation.ts'
@@ -8,22 +9,35 @@ import { ROUTES } from '../../contract/routes.ts'
 import { isUuid } from '../../contract/run-id.ts'
 import { buildConversation } from '../../log/conversation.ts'
 import { endOfPage } from '../../log/conversation-page.ts'
+import { findArtifact } from '../../store/artifacts.ts'
 import { readConversation } from '../../store/conversation.ts'
 import type { Db } from '../../store/db.ts'
+import { requireUnmasked } from '../../store/grants.ts'
 import { findEndedConversation, findLiveSession } from '../../store/redirects.ts'
-import { findConversation } from '../../store/runs.ts'
+import {
+  findConversation,
+  findNewestRun,
+  findRun,
+  interruptRun,
+  listConversationRuns,
+  type RunRow,
+} from '../../store/runs.ts'
+import { noteReading } from '../audit.ts'
 import type { Services } from '../context.ts'
 import {
   type ConversationPlace,
   readConversationCursor,
   writeConversationCursor,
 } from '../conversation-cursor.ts'
+import { sendWithin } from '../download.ts'
 import { nestRuns } from '../nested-runs.ts'
-import { serve, servePublic } from '../route.ts'
+import { SENT, sendOnce, serve, servePublic } from '../route.ts'
+import { transcriptHeaders, transcriptLines } from './artifacts.ts'
 import { requireRun } from './runs.ts'
 
 export function serveConversations(app: FastifyInstance, services: Services): void {
   const { db } = services.store
+  const { watch, links, settings } = services
 
   serve(app, services, ROUTES.getRunConversation, async ({ params, query, actor }) => {
     const { conversation_id } = await requireRun(services, params.run_id, actor)
@@ -37,6 +51,52 @@ export function serveConversations(app: FastifyInstance, services: Services): vo
     return readWhole(db, conversation_id, query.cursor, actor)
   })
 
+  serve(app, services, ROUTES.interruptConversation, async (call) => {
+    const { run_id } = await requireNewestRun(services, call.params.conversation_id, call.actor)
+    const sent = await sendOnce(db, call, async (db) => {
+      await interruptRun(db, run_id, call.actor)
+      return { status: 202, body: { run_id } }
+    })
+    watch.touchRun(run_id)
+    return sent
+  })
+
+  serve(app, services, ROUTES.getConversationTranscript, async ({ params, actor, request, reply }) => {
+    const runs = await requireRuns(services, params.conversation_id, actor)
+    const isOwn = ({ creator_id, principal_id }: (typeof runs)[number]) =>
+      [creator_id, principal_id].includes(actor.principal_id)
+    noteReading(request, actor, runs.find((run) => !isOwn(run)) ?? runs[0])
+    const { path } = links.sign(`/downloads/conversations/${params.conversation_id}.jsonl`, actor)
+    reply.redirect(settings.downloads_url + path, 302)
+    return SENT
+  })
+
+  app.get<{ Params: { file: string } }>('/downloads/conversations/:file', async (request, reply) => {
+    const { file } = request.params
+    const actor = await links.verify(`/downloads/conversations/${file}`, request.query)
+    const runs = await requireRuns(services, file.replace(/\.jsonl$/, ''), actor)
+    const lines = async function* () {
+      for (const { run_id } of runs) yield* transcriptLines(db, run_id)
+    }
+    return reply
+      .headers(transcriptHeaders(file))
+      .send(sendWithin(services, request, actor, Readable.from(lines(), { objectMode: false })))
+  })
+
+  serve(app, services, ROUTES.downloadConversationScreenshot, async ({ params, actor, request, reply }) => {
+    const { conversation_id, screenshot_uid } = params
+    await requireRuns(services, conversation_id, actor)
+    const found = isUuid(screenshot_uid) ? await findArtifact(db, screenshot_uid, actor) : null
+    const run = found?.artifact_type === 'SCREENSHOT' ? await findRun(db, found.run_id, actor) : null
+    if (!run || run.conversation_id !== conversation_id)
+      throw new AppError('resource_not_found', 'There is no screenshot with this id in the conversation.')
+    await requireUnmasked(db, actor, run, 'files')
+    noteReading(request, actor, run)
+    const { path } = links.sign(`/downloads/artifacts/${screenshot_uid}`, actor)
+    reply.redirect(settings.downloads_url + path, 302)
+    return SENT
+  })
+
   servePublic(app, ROUTES.checkConversationRedirect, async ({ conversation_id }) => {
     const session_id = isUuid(conversation_id) ? await findLiveSession(db, conversation_id) : null
     return session_id === null ? {} : { session_id }
@@ -46,6 +106,31 @@ export function serveConversations(app: FastifyInstance, services: Services): vo
     const conversation_id = isUuid(session_uuid) ? await findEndedConversation(db, session_uuid) : null
     return conversation_id === null ? {} : { conversation_id }
   })
+}
+
+/** What acts on a conversation acts on its newest run. */
+export async function requireNewestRun(
+  { store }: Services,
+  conversation_id: string,
+  actor: Actor,
+): Promise<RunRow> {
+  const run = isUuid(conversation_id) ? await findNewestRun(store.db, conversation_id, actor) : null
+  if (!run) throw noSuchConversation()
+  return run
+}
+
+type ConversationRun = Awaited<ReturnType<typeof listConversationRuns>>[number]
+
+async function requireRuns(
+  { store }: Services,
+  conversation_id: string,
+  actor: Actor,
+): Promise<[ConversationRun, ...ConversationRun[]]> {
+  const [first, ...rest] = isUuid(conversation_id)
+    ? await listConversationRuns(store.db, conversation_id, actor)
+    : []
+  if (!first) throw noSuchConversation()
+  return [first, ...rest]
 }
 
 const noSuchConversation = (): AppError =>

@@ -1836,6 +1836,14 @@ export interface components {
             /** @description Input and output together. */
             max_tokens?: number;
         };
+        CategoryUsage: {
+            /** @description By model. */
+            direct_api_inference_usage: {
+                [key: string]: components["schemas"]["InferenceUsage"];
+            };
+            /** @description Always 0. */
+            platform_usage_in_cents: number;
+        };
         ChangedFile: {
             /** @description Lines; 0 for binary files. */
             additions: number;
@@ -2601,6 +2609,26 @@ export interface components {
             total: number;
         };
         HarnessUsage: components["schemas"]["ClaudeHarnessUsage"] | components["schemas"]["CodexHarnessUsage"];
+        InferenceUsage: {
+            /** @description US cents; 0 where the price of the model is not known. */
+            cost_in_cents: {
+                input_cache_read_cost_in_cents: number;
+                input_cache_write_cost_in_cents: number;
+                input_cost_in_cents: number;
+                output_cost_in_cents: number;
+            };
+            /** @description Tokens. */
+            token_count: {
+                /** @description Without those of the cache. */
+                input: number;
+                input_cache_read: number;
+                input_cache_write: number;
+                output: number;
+            };
+            web_search_cost_in_cents: number;
+            /** @description Always 0: searches of providers are not counted. */
+            web_search_count: number;
+        };
         InterruptedEvent: {
             data: components["schemas"]["InterruptedEventData"];
             /**
@@ -2800,6 +2828,7 @@ export interface components {
         };
         /** @description US dollars per million tokens. */
         ModelPrices: {
+            cache_write?: number;
             cached_input?: number;
             input: number;
             output: number;
@@ -2830,6 +2859,18 @@ export interface components {
             reason: "unavailable" | "quota" | "key_refused" | "unknown_model" | "refused" | "followup";
             /** @description The model from here on. */
             to: string;
+        };
+        ModelTokenUsage: {
+            model_id: string;
+            tokens_by_category: {
+                [key: string]: number;
+            };
+            total_tokens: number;
+            /**
+             * @description Always `warp`, the wire format's word for a model that the service gives access to.
+             * @enum {string}
+             */
+            usage_type: "warp" | "byok" | "custom_endpoint";
         };
         ModelToldEvent: {
             data: components["schemas"]["ModelToldEventData"];
@@ -3079,11 +3120,30 @@ export interface components {
             username: string;
         };
         RequestUsage: {
+            /** @description Of the input tokens, those that providers read from their caches. */
+            cache_read_tokens: number;
+            /** @description Of the input tokens, those that providers wrote into their caches. */
+            cache_write_tokens: number;
+            /** @description Always 0: Runyard charges nothing for its machines. */
+            compute_cost: number;
+            compute_cost_usd: number;
+            /** @description The same: the wire format counts credits here, and a credit of Runyard is a US dollar. */
+            inference_cost?: number;
             /** @description US dollars, where the price of the model is known. */
             inference_cost_usd?: number;
+            /** @description Those of the cache included. */
             input_tokens: number;
+            /** @description By model, most tokens first. */
+            model_token_usage: components["schemas"]["ModelTokenUsage"][];
             output_tokens: number;
+            /** @description Always 0. */
+            platform_cost: number;
+            platform_cost_usd: number;
             total_tokens: number;
+            /** @description `primary_agent`: steps of the agent. `conversation_compaction`: summaries of the conversation. `sandbox_commands`: what commands of the built-in agent asked of models. */
+            usage_by_category: {
+                [key: string]: components["schemas"]["CategoryUsage"];
+            };
         };
         /** @description What the run is executed with, once it has started: where the request left it open, too. */
         ResolvedRun: {
@@ -4031,6 +4091,7 @@ export interface components {
             /** @description Most runs first, at most 100; so are the others. */
             by_agent: components["schemas"]["UsageOfAgent"][];
             by_environment: components["schemas"]["UsageOfEnvironment"][];
+            /** @description A run that used several models is one of each; tokens and cost are those of the model. */
             by_model: components["schemas"]["UsageOfModel"][];
             /** @description Every day, oldest first; those without runs as well. */
             days: components["schemas"]["UsageDay"][];
@@ -4054,6 +4115,10 @@ export interface components {
         UsageCoverage: "known" | "partial" | "unavailable";
         /** @description Of the runs created on a day. */
         UsageDay: {
+            /** @description Of them, those that providers read from their caches. */
+            cache_read_tokens: number;
+            /** @description Of them, those that providers wrote into their caches. */
+            cache_write_tokens: number;
             cancelled: number;
             cost_usd: number;
             /**
@@ -4101,6 +4166,13 @@ export interface components {
              * @constant
              */
             estimated?: true;
+            /** @description What the cost is made of; `input` is that of tokens beside the cache. */
+            inference_cost_parts_usd?: {
+                cache_read: number;
+                cache_write: number;
+                input: number;
+                output: number;
+            };
             inference_cost_usd?: number;
             input_tokens: number;
             model_id: string;
@@ -4111,6 +4183,10 @@ export interface components {
         UsageFigures: {
             /** @description Wait for a person. */
             blocked: number;
+            /** @description Of them, those that providers read from their caches. */
+            cache_read_tokens: number;
+            /** @description Of them, those that providers wrote into their caches. */
+            cache_write_tokens: number;
             cancelled: number;
             cost_usd: number;
             /** @description Ended ERROR: the service’s fault, or a provider’s. */
@@ -4130,6 +4206,10 @@ export interface components {
             agent: string;
             /** @description Wait for a person. */
             blocked: number;
+            /** @description Of them, those that providers read from their caches. */
+            cache_read_tokens: number;
+            /** @description Of them, those that providers wrote into their caches. */
+            cache_write_tokens: number;
             cancelled: number;
             cost_usd: number;
             /** @description Ended ERROR: the service’s fault, or a provider’s. */
@@ -4147,6 +4227,10 @@ export interface components {
         UsageOfEnvironment: {
             /** @description Wait for a person. */
             blocked: number;
+            /** @description Of them, those that providers read from their caches. */
+            cache_read_tokens: number;
+            /** @description Of them, those that providers wrote into their caches. */
+            cache_write_tokens: number;
             cancelled: number;
             cost_usd: number;
             /** @description null: runs without one. */
@@ -4168,6 +4252,10 @@ export interface components {
         UsageOfModel: {
             /** @description Wait for a person. */
             blocked: number;
+            /** @description Of them, those that providers read from their caches. */
+            cache_read_tokens: number;
+            /** @description Of them, those that providers wrote into their caches. */
+            cache_write_tokens: number;
             cancelled: number;
             cost_usd: number;
             /** @description Ended ERROR: the service’s fault, or a provider’s. */

@@ -14,7 +14,7 @@ import { openGateway } from './gateway/open-gateway.ts'
 import { gitTokenOf } from './git-token.ts'
 import { listAgents, traitsOf } from './harness/acp-agents.ts'
 import { loadLater } from './harness/load-later.ts'
-import { readFigures } from './harness/model-prices.ts'
+import { priceOf, readFigures } from './harness/model-prices.ts'
 import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
 import { TOOLS } from './harness/tools/toolset.ts'
@@ -206,7 +206,7 @@ export async function work({
       costOf: ({ provider, model, ...used }: ModelUsage) => {
         const base_url = providers[provider]?.base_url
         if (base_url === undefined || model === null) return undefined
-        return readFigures({ provider, base_url, id: model }, config.models.prices).cost(used)
+        return priceOf(readFigures({ provider, base_url, id: model }, config.models.prices), used)
       },
       ...findGitCredential(config, { embedded, backend, log }),
       images: {

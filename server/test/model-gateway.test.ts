@@ -113,11 +113,14 @@ ${command}`),
           { model_id: 'openai/scripted', by_gateway: true, ...used },
           {
             ...{ model_id: 'anthropic/claude-scripted', by_gateway: true, total_tokens: 37 },
-            ...{ input_tokens: 30, output_tokens: 7, cached_input_tokens: 12 },
+            ...{ input_tokens: 30, output_tokens: 7, cached_input_tokens: 12, cache_write_tokens: 5 },
           },
         ],
       )
-      assert.deepEqual(run.request_usage, { input_tokens: 40, output_tokens: 12, total_tokens: 52 })
+      const { input_tokens, output_tokens, total_tokens, cache_read_tokens, cache_write_tokens } =
+        run.request_usage ?? {}
+      assert.deepEqual([input_tokens, output_tokens, total_tokens], [40, 12, 52])
+      assert.deepEqual([cache_read_tokens, cache_write_tokens], [12, 5])
     })
 
     test('are refused once the budget of the run is spent, which ends it', async () => {

@@ -101,10 +101,15 @@ describe('a run with a model', () => {
     assert.deepEqual(run.resolved, { harness: 'oz', model_id: 'openai/scripted' })
     const { runs } = await api.json<{ runs: RunItem[] }>('GET', '/agent/runs?model_id=openai%2Fscripted')
     assert(runs.some((item) => item.run_id === run.run_id))
-    const inference_cost_usd = (140 + 300) / 1e6
-    assert.deepEqual(run.request_usage, {
-      ...{ input_tokens: 140, output_tokens: 30, total_tokens: 170, inference_cost_usd },
-    })
+    const { input_tokens, output_tokens, total_tokens, inference_cost_usd, usage_by_category } =
+      run.request_usage ?? {}
+    assert.deepEqual([input_tokens, output_tokens, total_tokens], [140, 30, 170])
+    const micro = (usd = 0) => Math.round(usd * 1e6)
+    assert.equal(micro(inference_cost_usd), 140 + 300)
+    const { cost_in_cents } =
+      usage_by_category?.primary_agent?.direct_api_inference_usage['openai/scripted'] ?? {}
+    const { input_cost_in_cents, output_cost_in_cents } = cost_in_cents ?? {}
+    assert.deepEqual([micro(input_cost_in_cents), micro(output_cost_in_cents)], [14_000, 30_000])
     const events = await api.events(run_id)
     const output = events.flatMap((event) => (event.type === 'tool.output' ? [event.data.text] : [])).join('')
     assert.match(output, /^42$/m)

@@ -507,6 +507,25 @@ class HarnessToolCalls(WireModel):
     """The sum of `byName`."""
 
 
+class InferenceUsageCostInCents(WireModel):
+    """US cents; 0 where the price of the model is not known."""
+
+    input_cost_in_cents: float
+    input_cache_read_cost_in_cents: float
+    input_cache_write_cost_in_cents: float
+    output_cost_in_cents: float
+
+
+class InferenceUsageTokenCount(WireModel):
+    """Tokens."""
+
+    input: int
+    """Without those of the cache."""
+    input_cache_read: int
+    input_cache_write: int
+    output: int
+
+
 class InterruptResponse(WireModel):
     run_id: str
 
@@ -573,6 +592,7 @@ class ModelPrices(WireModel):
     input: float
     output: float
     cached_input: float | None = None
+    cache_write: float | None = None
 
 
 class ModelSwitchedEventData(WireModel):
@@ -586,6 +606,14 @@ class ModelSwitchedEventData(WireModel):
     """Why: the provider was away until no new try was left; the account has no credit; its key was refused; it does not have the model, or is not set up; it refused the request; a follow-up asked for it."""
     message: str | None = None
     """What went wrong, in the words of a failed run."""
+
+
+class ModelTokenUsage(WireModel):
+    model_id: str
+    total_tokens: int
+    usage_type: Literal["warp", "byok", "custom_endpoint"] | str
+    """Always `warp`, the wire format's word for a model that the service gives access to."""
+    tokens_by_category: dict[str, int]
 
 
 class ModelToldEventData(WireModel):
@@ -740,14 +768,6 @@ class RegistryAccess(WireModel):
     """As names of images begin: `ghcr.io`, `registry.internal:5000`; `docker.io` for those without a host."""
     username: str
     """Whose password it is."""
-
-
-class RequestUsage(WireModel):
-    inference_cost_usd: float | None = None
-    """US dollars, where the price of the model is known."""
-    total_tokens: int
-    input_tokens: int
-    output_tokens: int
 
 
 class ResolvedRunSkill(WireModel):
@@ -1140,25 +1160,20 @@ class UsageDay(WireModel):
     """Ended ERROR: the service’s fault, or a provider’s."""
     cancelled: int
     total_tokens: int
+    cache_read_tokens: int
+    """Of them, those that providers read from their caches."""
+    cache_write_tokens: int
+    """Of them, those that providers wrote into their caches."""
     cost_usd: float
 
 
-class UsageEventData(WireModel):
-    model_id: str
-    input_tokens: int
-    output_tokens: int
-    total_tokens: int
-    cached_input_tokens: int | None = None
-    """Among the input tokens: those that the provider read from its cache."""
-    cache_write_tokens: int | None = None
-    """Among the input tokens: those that the provider wrote into its cache."""
-    inference_cost_usd: float | None = None
-    by_gateway: Literal[True] | None = None
-    """Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction` and `estimated`: a step of the agent ended."""
-    by_compaction: Literal[True] | None = None
-    """The conversation so far was summarised (`context.compacted`); no step of the agent."""
-    estimated: Literal[True] | None = None
-    """The answer of the model did not say it all, or was given up."""
+class UsageEventDataInferenceCostPartsUsd(WireModel):
+    """What the cost is made of; `input` is that of tokens beside the cache."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
 
 
 class UsageFigures(WireModel):
@@ -1171,6 +1186,10 @@ class UsageFigures(WireModel):
     """Ended ERROR: the service’s fault, or a provider’s."""
     cancelled: int
     total_tokens: int
+    cache_read_tokens: int
+    """Of them, those that providers read from their caches."""
+    cache_write_tokens: int
+    """Of them, those that providers wrote into their caches."""
     cost_usd: float
     blocked: int
     """Wait for a person."""
@@ -1191,6 +1210,10 @@ class UsageOfAgent(WireModel):
     """Ended ERROR: the service’s fault, or a provider’s."""
     cancelled: int
     total_tokens: int
+    cache_read_tokens: int
+    """Of them, those that providers read from their caches."""
+    cache_write_tokens: int
+    """Of them, those that providers wrote into their caches."""
     cost_usd: float
     blocked: int
     """Wait for a person."""
@@ -1213,6 +1236,10 @@ class UsageOfEnvironment(WireModel):
     """Ended ERROR: the service’s fault, or a provider’s."""
     cancelled: int
     total_tokens: int
+    cache_read_tokens: int
+    """Of them, those that providers read from their caches."""
+    cache_write_tokens: int
+    """Of them, those that providers wrote into their caches."""
     cost_usd: float
     blocked: int
     """Wait for a person."""
@@ -1233,6 +1260,10 @@ class UsageOfModel(WireModel):
     """Ended ERROR: the service’s fault, or a provider’s."""
     cancelled: int
     total_tokens: int
+    cache_read_tokens: int
+    """Of them, those that providers read from their caches."""
+    cache_write_tokens: int
+    """Of them, those that providers wrote into their caches."""
     cost_usd: float
     blocked: int
     """Wait for a person."""
@@ -1780,6 +1811,14 @@ class Grant(WireModel):
     """RFC 3339, UTC, milliseconds."""
 
 
+class InferenceUsage(WireModel):
+    token_count: InferenceUsageTokenCount
+    cost_in_cents: InferenceUsageCostInCents
+    web_search_count: int
+    """Always 0: searches of providers are not counted."""
+    web_search_cost_in_cents: float
+
+
 class InterruptedEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -2321,17 +2360,27 @@ class Usage(WireModel):
     by_agent: list[UsageOfAgent]
     """Most runs first, at most 100; so are the others."""
     by_model: list[UsageOfModel]
+    """A run that used several models is one of each; tokens and cost are those of the model."""
     by_environment: list[UsageOfEnvironment]
 
 
-class UsageEvent(WireModel):
-    sequence: int
-    """Place in the log: from 1, without gaps."""
-    run_id: str
-    type: Literal["usage"]
-    occurred_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    data: UsageEventData
+class UsageEventData(WireModel):
+    model_id: str
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    cached_input_tokens: int | None = None
+    """Among the input tokens: those that the provider read from its cache."""
+    cache_write_tokens: int | None = None
+    """Among the input tokens: those that the provider wrote into its cache."""
+    inference_cost_usd: float | None = None
+    inference_cost_parts_usd: UsageEventDataInferenceCostPartsUsd | None = None
+    by_gateway: Literal[True] | None = None
+    """Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction` and `estimated`: a step of the agent ended."""
+    by_compaction: Literal[True] | None = None
+    """The conversation so far was summarised (`context.compacted`); no step of the agent."""
+    estimated: Literal[True] | None = None
+    """The answer of the model did not say it all, or was given up."""
 
 
 class Webhook(WireModel):
@@ -2465,6 +2514,13 @@ class ArtifactItemPullRequest(WireModel):
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: ArtifactItemPullRequestData
+
+
+class CategoryUsage(WireModel):
+    platform_usage_in_cents: float
+    """Always 0."""
+    direct_api_inference_usage: dict[str, InferenceUsage]
+    """By model."""
 
 
 class ChangesPushedEvent(WireModel):
@@ -2613,6 +2669,31 @@ class MessageUserEvent(WireModel):
     data: MessageUserEventData
 
 
+class RequestUsage(WireModel):
+    inference_cost_usd: float | None = None
+    """US dollars, where the price of the model is known."""
+    inference_cost: float | None = None
+    """The same: the wire format counts credits here, and a credit of Runyard is a US dollar."""
+    compute_cost: float
+    """Always 0: Runyard charges nothing for its machines."""
+    compute_cost_usd: float
+    platform_cost: float
+    """Always 0."""
+    platform_cost_usd: float
+    total_tokens: int
+    input_tokens: int
+    """Those of the cache included."""
+    output_tokens: int
+    cache_read_tokens: int
+    """Of the input tokens, those that providers read from their caches."""
+    cache_write_tokens: int
+    """Of the input tokens, those that providers wrote into their caches."""
+    model_token_usage: list[ModelTokenUsage]
+    """By model, most tokens first."""
+    usage_by_category: dict[str, CategoryUsage]
+    """`primary_agent`: steps of the agent. `conversation_compaction`: summaries of the conversation. `sandbox_commands`: what commands of the built-in agent asked of models."""
+
+
 class RunStateEventData(WireModel):
     state: RunState
     previous_state: RunState | None = None
@@ -2712,6 +2793,16 @@ class UpdateAgentIdentityRequest(WireModel):
     """Not offered."""
     harness_auth_secrets: dict[str, Any] | None = None
     """Not offered."""
+
+
+class UsageEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["usage"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: UsageEventData
 
 
 class WebhookDelivery(WireModel):

@@ -176,6 +176,10 @@ export const EVENT_DATA = {
       description: 'Among the input tokens: those that the provider wrote into its cache.',
     }),
     inference_cost_usd: z.number().optional(),
+    inference_cost_parts_usd: z
+      .object({ input: z.number(), output: z.number(), cache_read: z.number(), cache_write: z.number() })
+      .optional()
+      .meta({ description: 'What the cost is made of; `input` is that of tokens beside the cache.' }),
     by_gateway: z.literal(true).optional().meta({
       description:
         'Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction` and `estimated`: a step of the agent ended.',

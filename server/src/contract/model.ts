@@ -16,7 +16,7 @@ export const apiOf = (provider: string): ModelApi | null =>
 const price = z.number().nonnegative()
 
 export const ModelPrices = z
-  .object({ input: price, output: price, cached_input: price.optional() })
+  .object({ input: price, output: price, cached_input: price.optional(), cache_write: price.optional() })
   .meta({ id: 'ModelPrices', description: 'US dollars per million tokens.' })
 export type ModelPrices = z.infer<typeof ModelPrices>
 

@@ -7,6 +7,7 @@ import { flag } from './flag.ts'
 import { ForkedFrom } from './fork.ts'
 import { PageInfo, paging } from './page-info.ts'
 import { ReferenceUrl } from './reference-url.ts'
+import { RequestUsage } from './request-usage.ts'
 import { RunId, RunIdPrefix } from './run-id.ts'
 import { RunState, RunStatusMessage } from './state.ts'
 import { Timestamp, TimestampInput } from './timestamp.ts'
@@ -53,18 +54,6 @@ export const RunCreatorInfo = z
   })
   .meta({ id: 'RunCreatorInfo' })
 export type RunCreatorInfo = z.infer<typeof RunCreatorInfo>
-
-export const RequestUsage = z
-  .object({
-    inference_cost_usd: z
-      .number()
-      .optional()
-      .meta({ description: 'US dollars, where the price of the model is known.' }),
-    total_tokens: z.int(),
-    input_tokens: z.int(),
-    output_tokens: z.int(),
-  })
-  .meta({ id: 'RequestUsage' })
 
 export const ResolvedRun = z
   .object({

@@ -49,6 +49,10 @@ const COUNTS = {
   errors: z.int().meta({ description: 'Ended ERROR: the service’s fault, or a provider’s.' }),
   cancelled: z.int(),
   total_tokens: z.int(),
+  cache_read_tokens: z.int().meta({ description: 'Of them, those that providers read from their caches.' }),
+  cache_write_tokens: z.int().meta({
+    description: 'Of them, those that providers wrote into their caches.',
+  }),
   cost_usd: z.number(),
 }
 
@@ -90,7 +94,9 @@ export const Usage = z
     totals: UsageFigures,
     days: z.array(UsageDay).meta({ description: 'Every day, oldest first; those without runs as well.' }),
     by_agent: z.array(UsageOfAgent).meta({ description: 'Most runs first, at most 100; so are the others.' }),
-    by_model: z.array(UsageOfModel),
+    by_model: z.array(UsageOfModel).meta({
+      description: 'A run that used several models is one of each; tokens and cost are those of the model.',
+    }),
     by_environment: z.array(UsageOfEnvironment),
   })
   .meta({ id: 'Usage' })

@@ -93,6 +93,7 @@ export interface ModelUsage {
   input_tokens: number
   output_tokens: number
   cached_input_tokens?: number
+  cache_write_tokens?: number
   /** The answer did not say it all. */
   estimated?: true
 }

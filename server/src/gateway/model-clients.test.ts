@@ -118,7 +118,7 @@ describe('official clients at the model gateway', () => {
         texts.push(first?.type === 'text' && first.text)
       }
       assert.deepEqual(texts, Array(4).fill('Hello.'))
-      assert.deepEqual(counted(), Array(4).fill(['claude-scripted', HELLO]))
+      assert.deepEqual(counted(), Array(4).fill(['claude-scripted', { ...HELLO, cache_write_tokens: 5 }]))
       assert.equal(gate.requests[2]?.headers['anthropic-beta'], 'context-1m-2025-08-07')
     })
 

@@ -146,7 +146,7 @@ describe('the model gateway', () => {
       header: ['x-api-key', KEY],
       whole: ANTHROPIC_MESSAGE,
       events: ANTHROPIC_EVENTS,
-      used: { provider: 'anthropic', model: 'claude-scripted', ...HELLO },
+      used: { provider: 'anthropic', model: 'claude-scripted', ...HELLO, cache_write_tokens: 5 },
     },
     {
       name: 'Anthropic’s messages, by an address without version,',
@@ -155,7 +155,7 @@ describe('the model gateway', () => {
       header: ['x-api-key', KEY],
       whole: ANTHROPIC_MESSAGE,
       events: ANTHROPIC_EVENTS,
-      used: { provider: 'anthropic', model: 'claude-scripted', ...HELLO },
+      used: { provider: 'anthropic', model: 'claude-scripted', ...HELLO, cache_write_tokens: 5 },
     },
     {
       name: 'Google’s generateContent',

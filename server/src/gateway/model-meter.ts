@@ -105,7 +105,10 @@ function read(said: Said, text: string): void {
   }
 }
 
-type Counted = Pick<ModelUsage, 'input_tokens' | 'output_tokens' | 'cached_input_tokens'>
+type Counted = Pick<
+  ModelUsage,
+  'input_tokens' | 'output_tokens' | 'cached_input_tokens' | 'cache_write_tokens'
+>
 
 /** `null`: the answer did not say. */
 const COUNTS: Record<ModelApi, (usage: Record<string, unknown>) => Counted | null> = {
@@ -113,12 +116,14 @@ const COUNTS: Record<ModelApi, (usage: Record<string, unknown>) => Counted | nul
     const input = usage.prompt_tokens ?? usage.input_tokens
     const output = usage.completion_tokens ?? usage.output_tokens
     const details = usage.prompt_tokens_details ?? usage.input_tokens_details
-    return counted([input], [output], isObject(details) ? details.cached_tokens : undefined)
+    if (!isObject(details)) return counted([input], [output], undefined)
+    // The latter is OpenRouter's.
+    return counted([input], [output], details.cached_tokens, details.cache_write_tokens)
   },
   anthropic(usage) {
     const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens } = usage
     const input = [input_tokens, cache_read_input_tokens, cache_creation_input_tokens]
-    return counted(input, [output_tokens], cache_read_input_tokens)
+    return counted(input, [output_tokens], cache_read_input_tokens, cache_creation_input_tokens)
   },
   google(usage) {
     const { promptTokenCount, toolUsePromptTokenCount, candidatesTokenCount, thoughtsTokenCount } = usage
@@ -133,12 +138,13 @@ const COUNTS: Record<ModelApi, (usage: Record<string, unknown>) => Counted | nul
   },
 }
 
-function counted(input: unknown[], output: unknown[], cached: unknown): Counted | null {
+function counted(input: unknown[], output: unknown[], cached: unknown, written?: unknown): Counted | null {
   if (![...input, ...output].some((each) => typeof each === 'number')) return null
   return {
     input_tokens: sum(input),
     output_tokens: sum(output),
     ...(typeof cached === 'number' ? { cached_input_tokens: sum([cached]) } : {}),
+    ...(typeof written === 'number' && written > 0 ? { cache_write_tokens: sum([written]) } : {}),
   }
 }
 

@@ -1,4 +1,5 @@
 import { calcPrice, findProvider, type PriceCalculation } from '@pydantic/genai-prices'
+import type { EventData } from '../contract/event.ts'
 import type { ModelPrices } from '../contract/model.ts'
 
 /** Tokens of one request; those from and to a cache are among `input_tokens`. */
@@ -16,6 +17,19 @@ export interface ModelFigures {
   prices?: ModelPrices
   /** US dollars; absent with the prices. */
   cost(tokens: CountedTokens): number | undefined
+  /** What the cost is made of; absent with it. */
+  parts(tokens: CountedTokens): CostParts | undefined
+}
+
+export type CostParts = NonNullable<EventData<'usage'>['inference_cost_parts_usd']>
+
+/** The cost of a request as its `usage` has it. */
+export function priceOf(figures: Pick<ModelFigures, 'cost' | 'parts'>, tokens: CountedTokens) {
+  const [cost, parts] = [figures.cost(tokens), figures.parts(tokens)]
+  return {
+    ...(cost === undefined ? {} : { inference_cost_usd: cost }),
+    ...(parts === undefined ? {} : { inference_cost_parts_usd: parts }),
+  }
 }
 
 /** By `provider/model`: what an operator pays, in place of the public prices. */
@@ -43,15 +57,50 @@ export function readFigures(
   const context_window = public_price?.model.context_window
   const window = context_window ? { context_window } : {}
   const listed = own[`${provider}/${id}`]
-  if (listed) return { ...window, prices: listed, cost: (tokens) => priceAt(listed, tokens) }
+  if (listed) {
+    const parts = (tokens: CountedTokens) => partsAt(listed, tokens)
+    return { ...window, prices: listed, cost: (tokens) => sumOf(parts(tokens)), parts }
+  }
   const prices = public_price && publicPrices(public_price)
-  if (!prices) return { ...window, cost: () => undefined }
+  if (!prices) return { ...window, cost: () => undefined, parts: () => undefined }
+  const priceOfAll = (tokens: CountedTokens) =>
+    lookUp(base_url, CATALOG_IDS[provider] ?? provider, id, tokens)
   return {
     ...window,
     prices,
-    cost: (tokens) => lookUp(base_url, CATALOG_IDS[provider] ?? provider, id, tokens)?.total_price,
+    cost: (tokens) => priceOfAll(tokens)?.total_price,
+    parts: (tokens) => splitPrice(priceOfAll, tokens),
   }
 }
+
+/** Prices that rise with the request make the parts of the cache cost about this: the rest of its price is that of the other input. */
+function splitPrice(
+  priceOfAll: (tokens: CountedTokens) => PriceCalculation | null,
+  tokens: CountedTokens,
+): CostParts | undefined {
+  const all = priceOfAll(tokens)
+  if (!all) return undefined
+  const { read, written } = split(tokens)
+  const priceOfCache = (cached: Partial<CountedTokens>, input_tokens: number): number =>
+    input_tokens === 0 ? 0 : (priceOfAll({ input_tokens, output_tokens: 0, ...cached })?.input_price ?? 0)
+  const cache_read = Math.min(priceOfCache({ cached_input_tokens: read }, read), all.input_price)
+  const cache_write = Math.min(
+    priceOfCache({ cache_write_tokens: written }, written),
+    all.input_price - cache_read,
+  )
+  const input = all.input_price - cache_read - cache_write
+  return { input, output: all.output_price, cache_read, cache_write }
+}
+
+/** What is told to come from the cache, or to go there, cannot be more than what was sent. */
+function split({ input_tokens, cached_input_tokens = 0, cache_write_tokens = 0 }: CountedTokens) {
+  const read = Math.min(cached_input_tokens, input_tokens)
+  const written = Math.min(cache_write_tokens, input_tokens - read)
+  return { read, written, fresh: input_tokens - read - written }
+}
+
+const sumOf = ({ input, output, cache_read, cache_write }: CostParts): number =>
+  input + cache_read + cache_write + output
 
 const NOTHING: CountedTokens = { input_tokens: 0, output_tokens: 0 }
 
@@ -63,12 +112,10 @@ function lookUp(
 ): PriceCalculation | null {
   const known = findProvider({ providerApiUrl: base_url })
   if (known?.id !== provider_id) return null
-  const { input_tokens, output_tokens, cached_input_tokens = 0, cache_write_tokens = 0 } = tokens
-  // What is told to come from the cache cannot be more than what was sent.
-  const cache_read_tokens = Math.min(cached_input_tokens, input_tokens)
-  const written = Math.min(cache_write_tokens, input_tokens - cache_read_tokens)
+  const { input_tokens, output_tokens } = tokens
+  const { read, written } = split(tokens)
   const found = calcPrice(
-    { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens: written },
+    { input_tokens, output_tokens, cache_read_tokens: read, cache_write_tokens: written },
     id,
     { providerId: provider_id },
   )
@@ -86,13 +133,26 @@ function publicPrices({ model_price }: PriceCalculation): ModelPrices | undefine
     const price = model_price[name]
     return typeof price === 'object' ? price.base : price
   }
-  const [input, output, cached] = ['input_mtok', 'output_mtok', 'cache_read_mtok'].map(read)
+  const names = ['input_mtok', 'output_mtok', 'cache_read_mtok', 'cache_write_mtok']
+  const [input, output, cached_input, cache_write] = names.map(read)
   if (input === undefined || output === undefined) return undefined
-  return { input, output, ...(cached === undefined ? {} : { cached_input: cached }) }
+  return {
+    ...{ input, output },
+    ...(cached_input === undefined ? {} : { cached_input }),
+    ...(cache_write === undefined ? {} : { cache_write }),
+  }
 }
 
-function priceAt({ input, output, cached_input = input }: ModelPrices, tokens: CountedTokens): number {
-  const cached = Math.min(tokens.cached_input_tokens ?? 0, tokens.input_tokens)
-  const fresh = tokens.input_tokens - cached
-  return (fresh * input + cached * cached_input + tokens.output_tokens * output) / MILLION
+function partsAt(
+  { input, output, cached_input = input, cache_write = input }: ModelPrices,
+  tokens: CountedTokens,
+): CostParts {
+  const { read, written, fresh } = split(tokens)
+  const price = (count: number, each: number): number => (count * each) / MILLION
+  return {
+    input: price(fresh, input),
+    output: price(tokens.output_tokens, output),
+    cache_read: price(read, cached_input),
+    cache_write: price(written, cache_write),
+  }
 }

@@ -15,6 +15,7 @@ import { AnswerNotes } from './answer-notes.ts'
 import { BROKEN_OFF, BrokenAnswer, saidNothing } from './broken-answer.ts'
 import type { Tool, Turn } from './harness.ts'
 import { CONTEXT_FULL, judgeModelError, type ModelFailure } from './model-errors.ts'
+import { priceOf } from './model-prices.ts'
 import type { ResolvedModel } from './models.ts'
 import { StreamedText } from './streamed-text.ts'
 import { isTooDeep, TOO_DEEP } from './tool-call.ts'
@@ -309,7 +310,7 @@ function countUsage({ inputTokens, outputTokens, totalTokens, inputTokenDetails 
   const { cacheReadTokens, cacheWriteTokens } = inputTokenDetails
   return {
     ...{ input_tokens: asCount(inputTokens ?? 0), output_tokens: asCount(outputTokens ?? 0) },
-    cache_write_tokens: asCount(cacheWriteTokens ?? 0),
+    ...(cacheWriteTokens && { cache_write_tokens: asCount(cacheWriteTokens) }),
     ...(cacheReadTokens !== undefined && { cached_input_tokens: asCount(cacheReadTokens) }),
     ...(totalTokens !== undefined && { total_tokens: asCount(totalTokens) }),
   }
@@ -317,13 +318,12 @@ function countUsage({ inputTokens, outputTokens, totalTokens, inputTokenDetails 
 
 type Used = Parameters<ResolvedModel['cost']>[0] & { total_tokens?: number; estimated?: true }
 
-function usageEvent(model: ResolvedModel, { cache_write_tokens, ...used }: Used): NewEvent {
-  const cost = model.cost({ ...used, ...(cache_write_tokens !== undefined && { cache_write_tokens }) })
+function usageEvent(model: ResolvedModel, used: Used): NewEvent {
   return {
     type: 'usage',
     data: {
       ...{ model_id: model.model_id, total_tokens: asCount(used.input_tokens + used.output_tokens), ...used },
-      ...(cost !== undefined && { inference_cost_usd: cost }),
+      ...priceOf(model, used),
     },
   }
 }

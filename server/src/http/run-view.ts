@@ -1,6 +1,7 @@
 import { pageInfo } from '../contract/page-info.ts'
 import type { ListRunsResponse, RunItem, WaitingRun } from '../contract/run.ts'
 import type { ListedRun } from '../store/run-list.ts'
+import { viewUsage } from './usage-view.ts'
 
 /** A run, whole or from a list, which says what it has cut. */
 export type ShownRun = Omit<ListedRun, 'prompt_truncated' | 'base_prompt_truncated'> & Partial<ListedRun>
@@ -8,7 +9,6 @@ export type ShownRun = Omit<ListedRun, 'prompt_truncated' | 'base_prompt_truncat
 /** A stored run as callers see it: nothing of sealed values, leases or sandboxes. `linkTo` makes the link to a run's page. */
 export function viewRun(run: ShownRun, linkTo: (run: ShownRun) => string, waiting?: WaitingRun): RunItem {
   const working = run.claimed_at ? Date.now() - run.claimed_at.getTime() : 0
-  const total_tokens = Math.min(run.input_tokens + run.output_tokens, Number.MAX_SAFE_INTEGER)
   return {
     run_id: run.run_id,
     task_id: run.run_id,
@@ -41,16 +41,7 @@ export function viewRun(run: ShownRun, linkTo: (run: ShownRun) => string, waitin
     ...(run.fork_of ? { fork_of: viewFork(run.fork_of) } : {}),
     metadata: run.metadata,
     artifacts: run.artifacts,
-    ...(total_tokens > 0
-      ? {
-          request_usage: {
-            ...(run.inference_cost_usd > 0 ? { inference_cost_usd: run.inference_cost_usd } : {}),
-            input_tokens: run.input_tokens,
-            output_tokens: run.output_tokens,
-            total_tokens,
-          },
-        }
-      : {}),
+    ...viewUsage(run),
     scope: run.scope === 'Team' ? { type: 'Team' } : { type: 'User', uid: run.principal_id },
     execution_location: 'REMOTE',
     is_sandbox_running: run.worker_id !== null,

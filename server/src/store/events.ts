@@ -5,6 +5,7 @@ import { TERMINAL_STATES, WORKING_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { PAGE_BYTES } from './page.ts'
+import { keepUsage } from './run-usage.ts'
 import type { LogPart } from './runs.ts'
 import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
@@ -64,12 +65,13 @@ export async function appendEvents(
         }
       where ${held(lease)} and batch < ${batch}::int and (state in (${among(WORKING_STATES)})
         or (state = 'CANCELLED' and finished_at > clock_timestamp() - interval '2 seconds'))
-      returning run_id, last_sequence, undelivered > 0 or interrupt_sequence is not null or state = 'CANCELLED' as waiting),
+      returning run_id, last_sequence, resolved, undelivered > 0 or interrupt_sequence is not null or state = 'CANCELLED' as waiting),
     ${
       closed.length
         ? sql`shut as (delete from open_messages m using owned o where m.run_id = o.run_id and m.message_id = any(${closed}::text[])),`
         : sql``
     }
+    ${usage.length ? sql`used as (${keepUsage(usage)}),` : sql``}
     logged as (
       insert into events (run_id, sequence, type, data)
       select o.run_id, o.last_sequence - ${events.length} + e.place, e.event->>'type', e.event->'data'

@@ -66,6 +66,7 @@ export interface ListedRun
     | 'creator'
     | 'executor'
     | 'artifacts'
+    | 'usage'
   > {
   prompt_truncated: boolean
   /** Of `config`. */

@@ -12,6 +12,7 @@ import type { StoredAttachment } from './attachments.ts'
 import { type Db, transact } from './db.ts'
 import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
 import { isLimited, lockRoom, type RunMaxima, requireRoom } from './quotas.ts'
+import { USAGE_OF_RUN, type UsageOfRun } from './run-usage.ts'
 import { copySnapshot } from './snapshot-copy.ts'
 import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
@@ -116,6 +117,7 @@ export interface RunRow {
   creator: RunCreatorInfo
   executor: RunCreatorInfo
   artifacts: ArtifactItem[]
+  usage: UsageOfRun[]
 }
 
 /** Personal runs are visible to their owner only, by whichever key; to a visitor one run of what its host sees. */
@@ -169,7 +171,7 @@ export const selectOfRuns = (columns: RawBuilder<unknown>): RawBuilder<unknown> 
   select ${columns}, ${WIDE_NUMBERS}, ${person('c')} as creator, ${person('e')} as executor,
     coalesce((select jsonb_agg(jsonb_build_object('artifact_type', a.artifact_type,
       'created_at', ${instant(sql`a.created_at`)}, 'data', a.data) order by a.artifact_uid)
-      from (${ARTIFACTS}) a), '[]') as artifacts
+      from (${ARTIFACTS}) a), '[]') as artifacts, ${USAGE_OF_RUN} as usage
   from runs r join principals c on c.principal_id = r.creator_id join principals e on e.principal_id = r.principal_id`
 
 const selectRuns = selectOfRuns(sql`r.*`)

@@ -48,6 +48,7 @@ onEitherDatabase('usage', (open) => {
     assert.deepEqual(totals, {
       ...{ runs: 5, succeeded: 1, failed: 1, errors: 1, cancelled: 0, blocked: 1, open: 1 },
       ...{ run_seconds_p50: 20, run_seconds_p95: 30, total_tokens: 5, cost_usd: 0.3 },
+      ...{ cache_read_tokens: 0, cache_write_tokens: 0 },
     })
     assert.deepEqual(
       days.map(({ date, runs, cost_usd }) => [date, runs, cost_usd]),

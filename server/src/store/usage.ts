@@ -13,6 +13,7 @@ const NO_ONE = '00000000-0000-0000-0000-000000000000'
 const COUNTS = sql`'runs', count(*), 'succeeded', count(*) filter (where state = 'SUCCEEDED'),
   'failed', count(*) filter (where state = 'FAILED'), 'errors', count(*) filter (where state = 'ERROR'),
   'cancelled', count(*) filter (where state = 'CANCELLED'), 'total_tokens', coalesce(sum(tokens), 0),
+  'cache_read_tokens', coalesce(sum(cache_read), 0), 'cache_write_tokens', coalesce(sum(cache_write), 0),
   'cost_usd', coalesce(round(sum(cost)::numeric, 6), 0)`
 
 const FIGURES = sql`${COUNTS}, 'blocked', count(*) filter (where state = 'BLOCKED'),
@@ -26,10 +27,14 @@ export async function readUsage(db: Db, query: UsageQuery, actor: Actor): Promis
   // Of an abbreviation PostgreSQL would take its own: `IST` is Israel there, `PST` has no summer.
   const time_zone = new Intl.DateTimeFormat('en', { timeZone: asked }).resolvedOptions().timeZone
   const to = query.to ?? new Date().toISOString()
-  const by = (column: string, extra: RawBuilder<unknown> = sql``): RawBuilder<unknown> => sql`
+  const by = (
+    column: string,
+    extra: RawBuilder<unknown> = sql``,
+    of = sql`found`,
+  ): RawBuilder<unknown> => sql`
     (select coalesce(jsonb_agg(g.figures || jsonb_build_object(${sql.lit(column)}::text, g.it) ${extra}
         order by (g.figures->'runs')::bigint desc, g.it), '[]')
-      from (select ${sql.ref(column)} as it, jsonb_build_object(${FIGURES}) as figures from found
+      from (select ${sql.ref(column)} as it, jsonb_build_object(${FIGURES}) as figures from ${of}
         group by ${sql.ref(column)} order by count(*) desc, ${sql.ref(column)} limit ${sql.lit(MOST_GROUPS)}) g)`
   const { rows } = await sql<{ usage: Omit<Usage, 'from' | 'to'>; since: Date; till: Date }>`
     with span as (
@@ -38,15 +43,26 @@ export async function readUsage(db: Db, query: UsageQuery, actor: Actor): Promis
           at time zone ${time_zone}) as since),
     -- Read once, and grouped five times.
     found as materialized (
-      select state, (r.created_at at time zone ${time_zone})::date as day, r.environment_id,
+      select r.run_id, state, (r.created_at at time zone ${time_zone})::date as day, r.environment_id,
         coalesce(r.resolved->>'harness', r.config #>> '{harness,type}', 'oz') as agent,
         case when r.resolved is null then r.model_id else r.resolved->>'model_id' end as model_id,
-        r.input_tokens::bigint + r.output_tokens as tokens, r.inference_cost_usd as cost,
+        r.input_tokens::bigint + r.output_tokens as tokens, r.inference_cost_usd as cost, u.cache_read, u.cache_write,
         case when state in (${among(TERMINAL_STATES)}) and r.started_at is not null
           then r.run_time_ms::double precision / 1000 end as seconds
-      from runs r, span
+      from span, runs r left join lateral (
+        select sum(cache_read_tokens) as cache_read, sum(cache_write_tokens) as cache_write
+        from run_usage where run_id = r.run_id) u on true
       where r.created_at >= span.since and r.created_at < span.till and ${visibleTo(actor)}
         and ${creator === undefined ? sql`true` : sql`r.creator_id = ${isUuid(creator) ? creator : NO_ONE}::uuid`}),
+    -- Of what ran before usage was kept by model, and of what used none, the run itself says it.
+    by_models as (
+      select f.state, f.seconds, coalesce(u.model_id, f.model_id) as model_id, coalesce(u.tokens, f.tokens) as tokens,
+        case when u.model_id is null then f.cost else u.cost end as cost, u.cache_read, u.cache_write
+      from found f left join lateral (
+        select model_id, sum(input_tokens + output_tokens) as tokens, sum(cache_read_tokens) as cache_read,
+          sum(cache_write_tokens) as cache_write,
+          sum(input_cost_usd + output_cost_usd + cache_read_cost_usd + cache_write_cost_usd) as cost
+        from run_usage where run_id = f.run_id group by model_id) u on true),
     by_day as (select day, jsonb_build_object(${COUNTS}) as figures from found group by day)
     select jsonb_build_object('time_zone', zone,
       'totals', (select jsonb_build_object(${FIGURES}) from found),
@@ -56,7 +72,7 @@ export async function readUsage(db: Db, query: UsageQuery, actor: Actor): Promis
             (till - interval '1 microsecond') at time zone zone, interval '1 day') d
           left join by_day on by_day.day = d::date),
       'by_agent', ${by('agent')},
-      'by_model', ${by('model_id')},
+      'by_model', ${by('model_id', sql``, sql`by_models`)},
       'by_environment', ${by(
         'environment_id',
         sql`|| coalesce((select jsonb_build_object('name', e.name)

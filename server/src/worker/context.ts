@@ -1,4 +1,5 @@
 import type { Blobs } from '../blobs/blobs.ts'
+import type { EventData } from '../contract/event.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
 import type {
@@ -106,7 +107,7 @@ export interface WorkerSettings {
   /** How long one of them may say nothing to a sandbox; absent: as the gateway has it. */
   model_silence_ms?: number
   /** What a call of a model by the gateway costs, in US dollars; `undefined` where nobody knows. */
-  costOf: (used: ModelUsage) => number | undefined
+  costOf: (used: ModelUsage) => Partial<EventData<'usage'>> | undefined
   /** For all environments, behind their own; only where one person is all there are. */
   git_credential?: GitCredential
   /** Container images that environments may name; only Docker uses them. */

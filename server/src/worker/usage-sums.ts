@@ -54,12 +54,29 @@ function sum(one: Usage, other: Usage): Usage {
     output_tokens: one.output_tokens + other.output_tokens,
     total_tokens: one.total_tokens + other.total_tokens,
     ...sumKnown('cached_input_tokens', one, other),
+    ...sumKnown('cache_write_tokens', one, other),
     ...sumKnown('inference_cost_usd', one, other),
+    ...sumParts(one.inference_cost_parts_usd, other.inference_cost_parts_usd),
   }
 }
 
 /** Of what one of them may not know. */
-function sumKnown(name: 'cached_input_tokens' | 'inference_cost_usd', one: Usage, other: Usage) {
+function sumKnown(
+  name: 'cached_input_tokens' | 'cache_write_tokens' | 'inference_cost_usd',
+  one: Usage,
+  other: Usage,
+) {
   if (one[name] === undefined && other[name] === undefined) return {}
   return { [name]: (one[name] ?? 0) + (other[name] ?? 0) }
+}
+
+function sumParts(one: Usage['inference_cost_parts_usd'], other: Usage['inference_cost_parts_usd']) {
+  if (!one || !other) return one || other ? { inference_cost_parts_usd: one ?? other } : {}
+  const inference_cost_parts_usd = {
+    input: one.input + other.input,
+    output: one.output + other.output,
+    cache_read: one.cache_read + other.cache_read,
+    cache_write: one.cache_write + other.cache_write,
+  }
+  return { inference_cost_parts_usd }
 }

@@ -73,8 +73,7 @@ export class WayOut {
     const way = reserved ?? context.gateway.reserve()
     this.#egress = await way.open(rules, (refusal) => this.#tellRefusal(refusal), {
       onUsed: (used) => {
-        const cost = context.settings.costOf(used)
-        const data = { ...describeUsage(used), ...(cost === undefined ? {} : { inference_cost_usd: cost }) }
+        const data = { ...describeUsage(used), ...context.settings.costOf(used) }
         budget.count([{ type: 'usage', data }])
         this.#usage.add(data)
       },

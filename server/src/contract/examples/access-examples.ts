@@ -71,6 +71,8 @@ const counts = {
   errors: 2,
   cancelled: 4,
   total_tokens: 8_416_230,
+  cache_read_tokens: 6_120_000,
+  cache_write_tokens: 402_118,
   cost_usd: 31.72,
 } as const
 const figures = {

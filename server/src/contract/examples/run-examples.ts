@@ -79,9 +79,47 @@ const run = {
   ],
   request_usage: {
     inference_cost_usd: 0.2184,
+    inference_cost: 0.2184,
+    compute_cost: 0,
+    compute_cost_usd: 0,
+    platform_cost: 0,
+    platform_cost_usd: 0,
     total_tokens: 61_240,
     input_tokens: 57_902,
     output_tokens: 3_338,
+    cache_read_tokens: 41_016,
+    cache_write_tokens: 9_204,
+    model_token_usage: [
+      {
+        model_id: 'anthropic/claude-sonnet-5',
+        total_tokens: 61_240,
+        usage_type: 'warp',
+        tokens_by_category: { primary_agent: 61_240 },
+      },
+    ],
+    usage_by_category: {
+      primary_agent: {
+        platform_usage_in_cents: 0,
+        direct_api_inference_usage: {
+          'anthropic/claude-sonnet-5': {
+            token_count: {
+              input: 7_682,
+              input_cache_read: 41_016,
+              input_cache_write: 9_204,
+              output: 3_338,
+            },
+            cost_in_cents: {
+              input_cost_in_cents: 2.3,
+              input_cache_read_cost_in_cents: 1.23,
+              input_cache_write_cost_in_cents: 13.3,
+              output_cost_in_cents: 5.01,
+            },
+            web_search_count: 0,
+            web_search_cost_in_cents: 0,
+          },
+        },
+      },
+    },
   },
   scope: TEAM,
   execution_location: 'REMOTE',

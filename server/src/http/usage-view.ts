@@ -1,8 +1,8 @@
 import type { RequestUsage } from '../contract/request-usage.ts'
+import type { ListedRun } from '../store/run-list.ts'
 import type { UsageOfRun } from '../store/run-usage.ts'
-import type { ShownRun } from './run-view.ts'
 
-type Used = Pick<ShownRun, 'input_tokens' | 'output_tokens' | 'inference_cost_usd' | 'usage'>
+type Used = Pick<ListedRun, 'input_tokens' | 'output_tokens' | 'inference_cost_usd' | 'usage'>
 
 const CENTS = 100
 const FREE = { compute_cost: 0, compute_cost_usd: 0, platform_cost: 0, platform_cost_usd: 0 }

@@ -179,6 +179,7 @@ export {
   type ShareLink,
   type SignInLink,
   type TimelineEvent,
+  type TaskStatus,
   type Trigger,
   type TriggerDelivery,
   type TriggerOutcome,

@@ -112,6 +112,7 @@ export type RunSourceType = Schemas['RunSourceType']
 export type RunState = Schemas['RunState']
 export type RunStatusMessage = Schemas['RunStatusMessage']
 export type WaitingRun = Schemas['WaitingRun']
+export type TaskStatus = Schemas['TaskStatus']
 export type WaitsFor = Schemas['WaitsFor']
 export type CreateScheduleRequest = Sendable<Schemas['CreateScheduleRequest']>
 export type UpdateScheduleRequest = Sendable<Schemas['UpdateScheduleRequest']>

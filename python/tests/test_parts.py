@@ -42,17 +42,21 @@ NOT_OFFERED = {
     *("agent_type", "credential_strategy", "on_behalf_of_enabled", "default_runner_uid", "factory_uid"),
     *("secrets", "mcp_servers", "memory", "inference_providers", "harness_auth_secrets"),
 }
+NOT_OFFERED_TO_RUNS = {
+    *("secrets", "runner_id", "memory_stores", "inference_providers", "credential_strategy"),
+    "computer_use_model_id",
+}
 
 
 @pytest.mark.parametrize(
     ("params", "schema", "beside"),
     [
         ("RunParams", "RunAgentRequest", {"output_schema"}),
-        ("AmbientAgentConfigParam", "AmbientAgentConfig", set()),
+        ("AmbientAgentConfigParam", "AmbientAgentConfig", NOT_OFFERED_TO_RUNS),
         ("HarnessConfigParam", "HarnessConfig", set()),
         ("MCPServerConfigParam", "MCPServerConfig", {"warp_id"}),
         ("AttachmentParam", "Attachment", set()),
-        ("EnvironmentParams", "EnvironmentConfig", set()),
+        ("EnvironmentParams", "EnvironmentConfig", {"providers"}),
         ("EnvironmentRepositoryParam", "EnvironmentRepository", set()),
         ("CreateScheduleParams", "CreateScheduleRequest", set()),
         ("UpdateScheduleParams", "UpdateScheduleRequest", set()),

@@ -193,28 +193,53 @@ onEitherService('environments', (service) => {
   test('tell of their last run, and of no personal one of somebody else', async () => {
     const { admin, other } = service()
     const { uid, ...fresh } = await make({ name: 'told' })
-    assert.equal(fresh.last_run, undefined)
+    assert.equal(fresh.last_task_created, undefined)
     const seen = async (caller: typeof admin) => {
       const one = await caller.json<Environment>('GET', place('told'))
       const listed = ListEnvironmentsResponse.parse(await caller.json('GET', `${PATH}?sort_by=name`))
       assert.deepEqual(
-        listed.environments.find((environment) => environment.uid === uid)?.last_run,
-        one.last_run,
+        listed.environments.find((environment) => environment.uid === uid)?.last_task_created,
+        one.last_task_created,
       )
-      return one.last_run
+      return one.last_task_created
     }
     const config = { environment_id: uid, worker_host: NOBODY }
     const own = await admin.create({ prompt: 'x', config, team: false })
-    const { state, created_at } = await admin.get(own)
-    assert.deepEqual(await seen(admin), { run_id: own, state, created_at })
+    const { state, title, created_at, updated_at, started_at } = await admin.get(own)
+    const expected = { id: own, state, title, created_at, updated_at, started_at }
+    assert.deepEqual(await seen(admin), expected)
     assert.equal(await seen(other), undefined)
     const shared = await admin.create({ prompt: 'x', config })
     const hidden = await other.create({ prompt: 'x', config, team: false })
-    assert.deepEqual([(await seen(admin))?.run_id, (await seen(other))?.run_id], [shared, hidden])
+    assert.deepEqual([(await seen(admin))?.id, (await seen(other))?.id], [shared, hidden])
     await admin.json('POST', `/agent/runs/${shared}/cancel`, {})
     assert.equal((await seen(admin))?.state, 'CANCELLED')
-    assert.equal((await put(uid, { name: 'told' })).last_run?.run_id, shared)
-    assert.equal((await remove(uid)).last_run?.run_id, shared)
+    assert.equal((await put(uid, { name: 'told' })).last_task_created?.id, shared)
+    assert.equal((await remove(uid)).last_task_created?.id, shared)
+  })
+
+  test('say who saved them last, and how long a failed session is kept', async () => {
+    const { admin, other } = service()
+    const made = await make({ name: 'edited', failure_session_retention_minutes: 30 })
+    assert.deepEqual(made.last_editor, made.creator)
+    assert.equal(made.last_task_run_timestamp, undefined)
+    const changed = await other.json<Environment>('PUT', place('edited'), {
+      ...{ name: 'edited', failure_session_retention_minutes: null },
+    })
+    assert.deepEqual(changed.creator, made.creator)
+    assert.equal(
+      changed.last_editor?.uid,
+      (await other.get(await other.create({ prompt: 'x', config: { worker_host: NOBODY } }))).creator.uid,
+    )
+    assert.equal(changed.config.failure_session_retention_minutes, null)
+    for (const providers of [
+      { aws: { role_arn: 'arn:aws:iam::1:role/r' } },
+      { gcp: { project_number: '1' } },
+    ]) {
+      const { status, error_code } = await refused(admin.call('POST', PATH, { name: 'cloud', providers }))
+      assert.deepEqual([status, error_code], [403, 'feature_not_available'])
+    }
+    await remove('edited')
   })
 
   test('change for the attempts after: what has begun keeps what it began with', async () => {

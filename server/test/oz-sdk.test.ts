@@ -203,7 +203,7 @@ describe('oz-agent-sdk', () => {
     })
     assert.equal((await oz.agent.runs.retrieve(run_id)).agent_config?.environment_id, made.uid)
     const read = assertIs('Environment', Environment, await oz.get('/agent/environments/of%20the%20client'))
-    assert.equal(read.last_run?.run_id, run_id)
+    assert.equal(read.last_task_created?.id, run_id)
     assert.deepEqual(assertIs('Environment', Environment, await oz.delete(place)), read)
     await refused(oz.get(place), NotFoundError)
     await refused(viewer.delete(place), PermissionDeniedError)

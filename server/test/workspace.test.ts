@@ -222,7 +222,7 @@ describe('a workspace', { skip }, () => {
     const { api, store } = cluster
     const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
       name: 'kept when it failed',
-      failure_retention_minutes: 90,
+      failure_session_retention_minutes: 90,
     })
     const minutes = async (command: string): Promise<number> => {
       const run_id = await api.create({

@@ -95,12 +95,12 @@ export function addEnvironmentCommands(program: Command): void {
         { heading: 'LAST RUN', spare: true },
         { heading: 'UPDATED', spare: true },
       ]
-      const rows = environments.map(({ uid, config, last_run, last_updated }) => {
+      const rows = environments.map(({ uid, config, last_task_created: run, last_updated }) => {
         const repositories = (config.repositories ?? []).map(({ url, local_path }) => url ?? local_path)
         const from_github = (config.github_repos ?? []).map(({ owner, repo }) => `${owner}/${repo}`)
         const uses = [config.docker_image, ...repositories, ...from_github].filter(Boolean).join(' ')
-        const run = last_run ? `${last_run.state} ${formatAge(last_run.created_at)}` : ''
-        return [uid, config.name, uses, run, formatAge(last_updated)]
+        const last = run ? `${run.state} ${formatAge(run.created_at)}` : ''
+        return [uid, config.name, uses, last, formatAge(last_updated)]
       })
       output.line(formatTable(columns, rows, output.columns()))
     },

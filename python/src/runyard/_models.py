@@ -10,12 +10,6 @@ from typing_extensions import TypeAliasType
 
 from runyard._wire_model import WireModel
 
-ActionCategory = TypeAliasType(
-    "ActionCategory",
-    Literal["command", "files", "search", "integration", "documents", "computer", "review", "skill"] | str,
-)
-"""The kind of work. A tool of a tool server is an `integration`."""
-
 
 class AgentIdentityMemoryAutoMemory(WireModel):
     enabled: bool
@@ -39,6 +33,16 @@ class AgentSkillVariantSource(WireModel):
 class AmbientAgentConfigHarnessAuthSecrets(WireModel):
     claude_auth_secret_name: str | None = None
     codex_auth_secret_name: str | None = None
+
+
+class AmbientAgentConfigMemoryStore(WireModel):
+    uid: str
+    access: Literal["read_write", "read_only"] | str | None = None
+    instructions: str | None = None
+
+
+class AmbientAgentConfigSecret(WireModel):
+    name: str
 
 
 ApprovalDecision = TypeAliasType("ApprovalDecision", Literal["allow_once", "allow_always", "deny"] | str)
@@ -89,8 +93,12 @@ class ArtifactItemFileData(WireModel):
 class ArtifactItemPlanData(WireModel):
     document_uid: str
     artifact_uid: str | None = None
-    notebook_uid: str | None = None
     title: str | None = None
+
+
+class ArtifactItemPullRequestData(WireModel):
+    branch: str
+    url: str
 
 
 class ArtifactItemScreenshotData(WireModel):
@@ -112,21 +120,6 @@ class ArtifactResponseData(WireModel):
     sha256: str
     title: str | None = None
     description: str | None = None
-    content: str | None = None
-    """Of a `PLAN`: its text, in Markdown."""
-    document_uid: str | None = None
-    """Of a `PLAN`: the same as `artifact_uid`."""
-    notebook_uid: str | None = None
-    """Of a `PLAN`: the same as `artifact_uid`."""
-
-
-class ArtifactResponseSourceLinks(WireModel):
-    """Of a `FILE` and a `SCREENSHOT`: where it comes from."""
-
-    run_url: str | None = None
-    """The run's page."""
-    pull_request_urls: list[str] | None = None
-    """Those that the run and its relatives opened, of runs that the caller may see; at most 100."""
 
 
 class Attachment(WireModel):
@@ -203,25 +196,6 @@ class ChangesPushedEventDataPullRequest(WireModel):
     url: str
 
 
-class ClaudeTokens(WireModel):
-    """As Claude Code counts: tokens of the cache are not among `input_tokens`."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-
-
-class CodexTokens(WireModel):
-    """As Codex counts: tokens of the cache are among `input_tokens`."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cached_input_tokens: int | None = None
-    cache_write_input_tokens: int | None = None
-    total_tokens: int | None = None
-
-
 class ComparedRepository(WireModel):
     directory: str
     """Folder below /workspace."""
@@ -248,49 +222,44 @@ class ContextCompactedEventData(WireModel):
     """The message or tool call from which on everything stays as it was; absent: the summary stands for all before it."""
 
 
-class ConversationActionBlock(WireModel):
-    type: Literal["action"]
-    id: str
-    """The `tool_call_id` in the log."""
-    category: ActionCategory
-    name: str
-    """The tool, as the agent names it."""
-    input: dict[str, Any]
-    title: str | None = None
-    """A short line for people."""
-
-
-class ConversationActionResultBlockOutput(WireModel):
-    text: str
-    is_truncated: Literal[True] | None = None
-    """The action printed more than 64 KiB, and `text` is the end. The events have more."""
-    exit_code: int | None = None
-    duration_ms: int | None = None
-
-
-class ConversationEventBlock(WireModel):
-    type: Literal["event"]
-    name: str
-    """The event in the log. `reasoning` is what the model thought before it answered; `data.text` has it."""
-    data: dict[str, Any]
-    message_id: str | None = None
-    """The message in the log that it comes from."""
-
-
-class ConversationInterruptResponse(WireModel):
-    run_id: str
-
-
 class ConversationRedirect(WireModel):
     session_id: str | None = None
     """To be watched instead: the conversation goes on there. Absent where nothing is at work."""
 
 
-class ConversationTextBlock(WireModel):
+class ConversationStepMessageBlockAction(WireModel):
+    type: Literal["action"]
+    action_id: str
+    name: str
+    input: dict[str, Any]
+    title: str | None = None
+
+
+class ConversationStepMessageBlockActionResult(WireModel):
+    type: Literal["action_result"]
+    action_id: str
+    is_error: bool
+    output: str
+    output_truncated: bool | None = None
+    """It printed more than 64 KiB, and `output` is the end. The events have more of it."""
+    exit_code: int | None = None
+    duration_ms: int | None = None
+
+
+class ConversationStepMessageBlockEvent(WireModel):
+    type: Literal["event"]
+    event_type: str
+    data: dict[str, Any]
+
+
+class ConversationStepMessageBlockReasoning(WireModel):
+    type: Literal["reasoning"]
+    text: str
+
+
+class ConversationStepMessageBlockText(WireModel):
     type: Literal["text"]
     text: str
-    message_id: str | None = None
-    """The message in the log that it comes from."""
 
 
 class CreateAgentIdentityRequestMemoryAutoMemory(WireModel):
@@ -338,11 +307,6 @@ class DeleteTriggerResponse(WireModel):
     success: bool
 
 
-class EgressRanges(WireModel):
-    cidrs: list[str]
-    """IPv4 and IPv6 networks, as in `203.0.113.0/28`, each once. Empty while the operator names none (`RUNYARD_EGRESS_RANGES`)."""
-
-
 class EgressRefusedEventData(WireModel):
     """The network policy, or the git gateway, refused something. Told once for each target."""
 
@@ -372,6 +336,13 @@ class EnvironmentConfigLimits(WireModel):
     disk_mb: int | None = None
     """What workspace, home and temporary files may take up together, in MiB; default 10240. A run that takes more is ended."""
     setup_minutes: float | None = None
+
+
+class EnvironmentConfigProviders(WireModel):
+    """Only none here: secrets or variables hold credentials for a cloud."""
+
+    aws: dict[str, str] | None = None
+    gcp: dict[str, str] | None = None
 
 
 class EnvironmentRepository(WireModel):
@@ -501,29 +472,10 @@ class HarnessConfig(WireModel):
     reasoning_level: str | None = None
 
 
-class HarnessToolCalls(WireModel):
-    byName: dict[str, int]
-    total: int
-    """The sum of `byName`."""
-
-
-class InferenceUsageCostInCents(WireModel):
-    """US cents; 0 where the price of the model is not known."""
-
-    input_cost_in_cents: float
-    input_cache_read_cost_in_cents: float
-    input_cache_write_cost_in_cents: float
-    output_cost_in_cents: float
-
-
-class InferenceUsageTokenCount(WireModel):
-    """Tokens."""
-
-    input: int
-    """Without those of the cache."""
-    input_cache_read: int
-    input_cache_write: int
-    output: int
+class InferenceProvidersAws(WireModel):
+    role_arn: str | None = None
+    region: str | None = None
+    disabled: bool | None = None
 
 
 class InterruptResponse(WireModel):
@@ -592,7 +544,6 @@ class ModelPrices(WireModel):
     input: float
     output: float
     cached_input: float | None = None
-    cache_write: float | None = None
 
 
 class ModelSwitchedEventData(WireModel):
@@ -606,14 +557,6 @@ class ModelSwitchedEventData(WireModel):
     """Why: the provider was away until no new try was left; the account has no credit; its key was refused; it does not have the model, or is not set up; it refused the request; a follow-up asked for it."""
     message: str | None = None
     """What went wrong, in the words of a failed run."""
-
-
-class ModelTokenUsage(WireModel):
-    model_id: str
-    total_tokens: int
-    usage_type: Literal["warp", "byok", "custom_endpoint"] | str
-    """Always `warp`, the wire format's word for a model that the service gives access to."""
-    tokens_by_category: dict[str, int]
 
 
 class ModelToldEventData(WireModel):
@@ -730,12 +673,6 @@ class PullRequestItem(WireModel):
     merge_method: MergeMethod | None = None
 
 
-PullRequestStatus = TypeAliasType(
-    "PullRequestStatus", Literal["open", "draft", "merged", "closed", "unknown"] | str
-)
-"""As its host last said: when the run opened it, by a trigger, or to `GET /agent/runs/{run_id}/pull-requests`, which asks again. `unknown`: it never did."""
-
-
 class PutGrantsRequest(WireModel):
     resource_type: GrantedKind
     resource_id: str
@@ -768,6 +705,14 @@ class RegistryAccess(WireModel):
     """As names of images begin: `ghcr.io`, `registry.internal:5000`; `docker.io` for those without a host."""
     username: str
     """Whose password it is."""
+
+
+class RequestUsage(WireModel):
+    inference_cost_usd: float | None = None
+    """US dollars, where the price of the model is known."""
+    total_tokens: int
+    input_tokens: int
+    output_tokens: int
 
 
 class ResolvedRunSkill(WireModel):
@@ -832,10 +777,6 @@ class RunItemAgentSkill(WireModel):
 class RunItemScope(WireModel):
     type: Literal["User", "Team"] | str
     uid: str | None = None
-
-
-class RunReference(WireModel):
-    run_id: str
 
 
 class RunSchedule(WireModel):
@@ -991,26 +932,6 @@ TaskStatus = TypeAliasType(
 """`running`: the run, or a run below it, is queued or at work. The others are about the run itself: `failed` (FAILED or ERROR), `blocked`, `cancelled`, `complete` (SUCCEEDED)."""
 
 
-TimelineEventType = TypeAliasType(
-    "TimelineEventType",
-    Literal[
-        "oz_run_created",
-        "oz_run_claimed",
-        "worker_container_ready",
-        "shared_session_started",
-        "agent_started",
-        "oz_run_done",
-        "oz_run_blocked",
-        "oz_run_cancelled",
-        "oz_run_failed",
-        "oz_run_errored",
-        "vm_shutdown",
-    ]
-    | str,
-)
-"""`oz_run_created`: the run was stored. `oz_run_claimed`: a worker took it. `worker_container_ready`: its sandbox stands. `shared_session_started`: people can follow what happens in it. `agent_started`: the setup is done and the agent works. `oz_run_done`, `oz_run_blocked`, `oz_run_cancelled`, `oz_run_failed`, `oz_run_errored`: its state changed to SUCCEEDED, BLOCKED, CANCELLED, FAILED or ERROR. `vm_shutdown`: the worker stopped everything in the sandbox."""
-
-
 class ToolCallEventData(WireModel):
     tool_call_id: str
     name: str
@@ -1104,7 +1025,7 @@ class UnknownArtifactItem(WireModel):
     data: dict[str, Any]
 
 
-class UnknownConversationBlock(WireModel):
+class UnknownConversationStepMessageBlock(WireModel):
     """What a newer service sends and this version does not know, as it came."""
 
     type: str
@@ -1122,30 +1043,12 @@ class UnknownEvent(WireModel):
     data: dict[str, Any]
 
 
-class UnknownHarnessUsage(WireModel):
-    """What a newer service sends and this version does not know, as it came."""
-
-    harness: str
-    capturedAt: datetime
-    """When the run used something last."""
-    captureSequence: int
-    """The place of that event in the log."""
-    executionId: int
-    """The execution that used it. The counts are of all executions."""
-    metricsVersion: Literal[1]
-    snapshot: dict[str, Any]
-
-
 class UpdateAgentIdentityRequestMemoryAutoMemory(WireModel):
     enabled: bool | None = None
 
 
 class UpdateAgentIdentityRequestSecret(WireModel):
     name: str
-
-
-UsageCoverage = TypeAliasType("UsageCoverage", Literal["known", "partial", "unavailable"] | str)
-"""`partial`: some answers of models did not say it all. `unavailable`: nothing is known."""
 
 
 class UsageDay(WireModel):
@@ -1160,20 +1063,22 @@ class UsageDay(WireModel):
     """Ended ERROR: the service’s fault, or a provider’s."""
     cancelled: int
     total_tokens: int
-    cache_read_tokens: int
-    """Of them, those that providers read from their caches."""
-    cache_write_tokens: int
-    """Of them, those that providers wrote into their caches."""
     cost_usd: float
 
 
-class UsageEventDataInferenceCostPartsUsd(WireModel):
-    """What the cost is made of; `input` is that of tokens beside the cache."""
-
-    input: float
-    output: float
-    cache_read: float
-    cache_write: float
+class UsageEventData(WireModel):
+    model_id: str
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    cached_input_tokens: int | None = None
+    inference_cost_usd: float | None = None
+    by_gateway: Literal[True] | None = None
+    """Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction` and `estimated`: a step of the agent ended."""
+    by_compaction: Literal[True] | None = None
+    """The conversation so far was summarised (`context.compacted`); no step of the agent."""
+    estimated: Literal[True] | None = None
+    """The answer of the model did not say it all, or was given up."""
 
 
 class UsageFigures(WireModel):
@@ -1186,10 +1091,6 @@ class UsageFigures(WireModel):
     """Ended ERROR: the service’s fault, or a provider’s."""
     cancelled: int
     total_tokens: int
-    cache_read_tokens: int
-    """Of them, those that providers read from their caches."""
-    cache_write_tokens: int
-    """Of them, those that providers wrote into their caches."""
     cost_usd: float
     blocked: int
     """Wait for a person."""
@@ -1210,10 +1111,6 @@ class UsageOfAgent(WireModel):
     """Ended ERROR: the service’s fault, or a provider’s."""
     cancelled: int
     total_tokens: int
-    cache_read_tokens: int
-    """Of them, those that providers read from their caches."""
-    cache_write_tokens: int
-    """Of them, those that providers wrote into their caches."""
     cost_usd: float
     blocked: int
     """Wait for a person."""
@@ -1236,10 +1133,6 @@ class UsageOfEnvironment(WireModel):
     """Ended ERROR: the service’s fault, or a provider’s."""
     cancelled: int
     total_tokens: int
-    cache_read_tokens: int
-    """Of them, those that providers read from their caches."""
-    cache_write_tokens: int
-    """Of them, those that providers wrote into their caches."""
     cost_usd: float
     blocked: int
     """Wait for a person."""
@@ -1260,10 +1153,6 @@ class UsageOfModel(WireModel):
     """Ended ERROR: the service’s fault, or a provider’s."""
     cancelled: int
     total_tokens: int
-    cache_read_tokens: int
-    """Of them, those that providers read from their caches."""
-    cache_write_tokens: int
-    """Of them, those that providers wrote into their caches."""
     cost_usd: float
     blocked: int
     """Wait for a person."""
@@ -1356,34 +1245,6 @@ class AgentSkillVariant(WireModel):
     """RFC 3339, UTC, milliseconds."""
     error: str | None = None
     """Why it cannot be used."""
-
-
-class AmbientAgentConfig(WireModel):
-    """How a run is executed."""
-
-    name: str | None = None
-    """Label for grouping and filtering."""
-    model_id: str | None = None
-    """`provider/model`, as listed by GET /agent/models."""
-    fallback_model_ids: list[str] | None = None
-    """Models that go on when the provider of the one before is away, has no credit left, or refuses for good: the first that was not tried, in this order. Default: those of the installation; an empty list: none."""
-    base_prompt: str | None = None
-    """Instructions put before the conversation."""
-    environment_id: str | None = None
-    """Id or name of an environment; returned as the id."""
-    skill_spec: str | None = None
-    skills: list[str] | None = None
-    mcp_servers: dict[str, MCPServerConfig] | None = None
-    computer_use_enabled: bool | None = None
-    idle_timeout_minutes: int | None = None
-    """How long the sandbox is kept after a turn; default 10."""
-    worker_host: str | None = None
-    """Pool of workers; default `default`."""
-    harness: HarnessConfig | None = None
-    permissions: list[PermissionRule] | None = None
-    """What the agent may do without asking: the first rule that fits decides, and without one a call is allowed. Where the environment has rules too, the stricter of both decides."""
-    session_sharing: SessionSharing | None = None
-    harness_auth_secrets: AmbientAgentConfigHarnessAuthSecrets | None = None
 
 
 class AnswerApprovalRequest(WireModel):
@@ -1488,10 +1349,11 @@ class ArtifactItemPlan(WireModel):
     data: ArtifactItemPlanData
 
 
-class ArtifactItemPullRequestData(WireModel):
-    branch: str
-    url: str
-    status: PullRequestStatus
+class ArtifactItemPullRequest(WireModel):
+    artifact_type: Literal["PULL_REQUEST"]
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ArtifactItemPullRequestData
 
 
 class ArtifactItemScreenshot(WireModel):
@@ -1507,7 +1369,6 @@ class ArtifactResponse(WireModel):
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: ArtifactResponseData
-    source_links: ArtifactResponseSourceLinks | None = None
 
 
 class AttemptLostEvent(WireModel):
@@ -1546,26 +1407,6 @@ class ChangesPushedEventData(WireModel):
     """Nothing was pushed or opened: another run's open pull request has exactly these files. Branch and commit are its own."""
 
 
-class ClaudeHarnessUsageSnapshotCoverage(WireModel):
-    tokenStatus: UsageCoverage
-    toolStatus: UsageCoverage
-
-
-class ClaudeHarnessUsageSnapshotPayloadAttribution(WireModel):
-    model: str
-    usage: ClaudeTokens
-
-
-class CodexHarnessUsageSnapshotCoverage(WireModel):
-    tokenStatus: UsageCoverage
-    toolStatus: UsageCoverage
-
-
-class CodexHarnessUsageSnapshotPayloadAttribution(WireModel):
-    model: str
-    usage: CodexTokens
-
-
 class ContextCompactedEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -1576,52 +1417,18 @@ class ContextCompactedEvent(WireModel):
     data: ContextCompactedEventData
 
 
-class ConversationActionResultBlock(WireModel):
-    type: Literal["action_result"]
-    action_id: str
-    category: ActionCategory
-    name: str
-    state: Literal["running", "completed", "failed", "denied"] | str
-    """`denied`: the action was not carried out, because a person or a rule did not allow it."""
-    output: ConversationActionResultBlockOutput
-
-
-ConversationBlock = TypeAliasType(
-    "ConversationBlock",
+ConversationStepMessageBlock = TypeAliasType(
+    "ConversationStepMessageBlock",
     Annotated[
-        ConversationTextBlock
-        | ConversationActionBlock
-        | ConversationActionResultBlock
-        | ConversationEventBlock
-        | UnknownConversationBlock,
+        ConversationStepMessageBlockText
+        | ConversationStepMessageBlockReasoning
+        | ConversationStepMessageBlockAction
+        | ConversationStepMessageBlockActionResult
+        | ConversationStepMessageBlockEvent
+        | UnknownConversationStepMessageBlock,
         Field(union_mode="left_to_right"),
     ],
 )
-
-
-class ConversationFollowupResponse(WireModel):
-    followup_id: str
-    outcome: FollowupOutcome
-    run_id: str
-    """The run that got the message."""
-
-
-class ConversationMessage(WireModel):
-    role: Literal["user", "assistant", "tool", "system"] | str
-    content: list[ConversationBlock]
-    message_ids: list[str]
-    """The messages and tool calls in the log that it comes from; of others the run and sequence."""
-    run_id: str
-    timestamp: datetime
-    """RFC 3339, UTC, milliseconds."""
-
-
-class ConversationStepRun(WireModel):
-    run_id: str
-    parent_run_id: str
-    conversation_id: str
-    state: RunState
-    page_info: PageInfo
 
 
 class CreateAgentIdentityRequestMemory(WireModel):
@@ -1629,68 +1436,6 @@ class CreateAgentIdentityRequestMemory(WireModel):
     auto_memory: Annotated[
         CreateAgentIdentityRequestMemoryAutoMemory | None, Field(union_mode="left_to_right")
     ] = None
-
-
-class CreateScheduleRequest(WireModel):
-    name: str
-    """Trimmed; need not be unique."""
-    cron_schedule: str
-    """Five fields (minute, hour, day of month, month, day of week), or six with seconds before them, such as `0 9 * * 1-5`."""
-    prompt: str | None = None
-    """At most 1 MiB. Required unless `agent_config` names a skill."""
-    agent_config: AmbientAgentConfig | None = None
-    metadata: dict[str, str] | None = None
-    """Of each of its runs."""
-    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
-    title: str | None = None
-    """Of each of its runs, at most 512 characters. Default: the first line of the prompt."""
-    priority: int | None = None
-    """Of each of its runs."""
-    budget: Annotated[BudgetLimits | None, Field(union_mode="left_to_right")] = None
-    """Of each of its runs."""
-    output_schema: dict[str, Any] | None = None
-    """JSON Schema that the result of each of its runs must satisfy."""
-    agent_uid: str | None = None
-    """Identity that executes its runs; for schedules of the team."""
-    time_zone: str | None = None
-    """In which the cron expression is read: an IANA name. Default `UTC`."""
-    overlap: ScheduleOverlap | None = None
-    catch_up: ScheduleCatchUp | None = None
-    enabled: bool | None = None
-    """Default true."""
-    team: bool | None = None
-    """false: a personal schedule with personal runs, which its owner alone sees."""
-
-
-class CreateTriggerRequest(WireModel):
-    name: str
-    """Trimmed; need not be unique."""
-    verification: TriggerVerification
-    secret: str | None = None
-    """What the sender signs with, 8 to 512 visible characters. Default: one is made when the trigger is created, and a replaced trigger keeps its own."""
-    filter: str | None = None
-    """A CEL expression over `payload` and `headers`, such as `payload.action == "opened"`. Only where it is true something happens."""
-    on_open_run: TriggerOnOpenRun | None = None
-    prompt: str | None = None
-    """At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill."""
-    title: str | None = None
-    """Of its runs, at most 512 characters, filled in as the prompt is. Default: the first line of the prompt."""
-    agent_config: AmbientAgentConfig | None = None
-    metadata: dict[str, str] | None = None
-    """Of each of its runs."""
-    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
-    priority: int | None = None
-    """Of each of its runs."""
-    budget: BudgetLimits | None = None
-    output_schema: dict[str, Any] | None = None
-    """JSON Schema that the result of each of its runs must satisfy."""
-    agent_uid: str | None = None
-    """Identity that executes its runs; for triggers of the team."""
-    reply: TriggerReply | None = None
-    enabled: bool | None = None
-    """Default true."""
-    team: bool | None = None
-    """false: a personal trigger with personal runs, which its owner alone sees."""
 
 
 class CreateWebhookRequest(WireModel):
@@ -1745,18 +1490,24 @@ class EnvironmentConfig(WireModel):
     models: bool | None = None
     """Commands may call the models of the installation by the gateway, with the budget of the run; default false. They have addresses and a token as `OPENAI_BASE_URL`, `OPENAI_API_KEY`, `ANTHROPIC_BASE_URL`, `ANTHROPIC_API_KEY`, `GOOGLE_GEMINI_BASE_URL` and `GEMINI_API_KEY`, but for providers of which the environment sets one of these itself. No key enters the sandbox."""
     limits: EnvironmentConfigLimits | None = None
+    providers: EnvironmentConfigProviders | None = None
     reuse_setup: bool | None = None
     """Whether a run may begin with what the setup commands left in the workspace and the home directory of an earlier one, instead of running them: within 24 hours, for the same commits, configuration, variables and secrets. Not where they leave a process running. Default true."""
-    failure_retention_minutes: int | None = None
+    failure_session_retention_minutes: int | None = None
     """How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. Default 0."""
 
 
-class EnvironmentLastRun(WireModel):
+class EnvironmentLastTaskCreated(WireModel):
     """The newest run of it that the caller may see; absent while there is none."""
 
-    run_id: str
+    id: str
+    title: str
     state: RunState
     created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    updated_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    started_at: datetime | None
     """RFC 3339, UTC, milliseconds."""
 
 
@@ -1811,12 +1562,10 @@ class Grant(WireModel):
     """RFC 3339, UTC, milliseconds."""
 
 
-class InferenceUsage(WireModel):
-    token_count: InferenceUsageTokenCount
-    cost_in_cents: InferenceUsageCostInCents
-    web_search_count: int
-    """Always 0: searches of providers are not counted."""
-    web_search_cost_in_cents: float
+class InferenceProviders(WireModel):
+    """Not offered, but may be said to be `disabled`: the operator sets the providers of models."""
+
+    aws: InferenceProvidersAws | None = None
 
 
 class InterruptedEvent(WireModel):
@@ -1884,15 +1633,12 @@ class MessageUserEventData(WireModel):
 
 
 class Model(WireModel):
-    id: str
-    """The value for `config.model_id`: `provider/model`."""
-    display_name: str
-    provider: Literal["OPENAI", "ANTHROPIC", "GOOGLE", "UNKNOWN"] | str
-    """The company that made the model, whichever provider serves it."""
-    vision_supported: bool
-    """The model takes images, as its provider or its name says."""
+    model_id: str
+    """What `config.model_id` takes: `provider/model`."""
+    provider: str
+    display_name: str | None = None
     context_window: int | None = None
-    """In tokens, if it is known."""
+    """Tokens, where it is known."""
     prices: ModelPrices | None = None
 
 
@@ -2014,35 +1760,6 @@ class RetryingEvent(WireModel):
     data: RetryingEventData
 
 
-class RunAgentRequest(WireModel):
-    prompt: str | None = None
-    """At most 1 MiB. Required unless a skill or `replay_of_run_id` is given."""
-    skill: str | None = None
-    """Wins over `config.skill_spec`."""
-    config: AmbientAgentConfig | None = None
-    title: str | None = None
-    """At most 512 characters. Default: the first line of the prompt."""
-    conversation_id: str | None = None
-    attachments: list[Attachment] | None = None
-    parent_run_id: str | None = None
-    replay_of_run_id: str | None = None
-    """A run to do again: what is left out here is taken over from it, `config` field by field. Values of its tool servers are taken over for whoever started it."""
-    fork_of: ForkOf | None = None
-    metadata: dict[str, str] | None = None
-    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
-    agent_identity_uid: str | None = None
-    """The identity that executes the run, with its defaults and grants. Default: the caller."""
-    on_behalf_of: str | None = None
-    team: bool | None = None
-    """false: a personal run, which its owner alone sees. A run with a personal parent or in a conversation with a personal run is personal without it, and true is refused there."""
-    interactive: bool | None = None
-    priority: int | None = None
-    """Among runs of the same principal, higher first."""
-    output_schema: dict[str, Any] | None = None
-    """JSON Schema the result must satisfy."""
-    budget: BudgetLimits | None = None
-
-
 class RunAgentResponse(WireModel):
     run_id: str
     task_id: Annotated[str, Field(deprecated=True)]
@@ -2079,40 +1796,6 @@ class RunStatusMessage(WireModel):
     retryable: bool | None = None
     waits_for: WaitsFor | None = None
     approval: PendingApproval | None = None
-
-
-class ScheduledAgentItem(WireModel):
-    id: str
-    name: str
-    cron_schedule: str
-    time_zone: str
-    enabled: bool
-    overlap: ScheduleOverlap
-    catch_up: ScheduleCatchUp
-    prompt: str
-    agent_config: AmbientAgentConfig
-    metadata: dict[str, str]
-    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
-    title: str | None = None
-    priority: int | None = None
-    budget: BudgetLimits | None = None
-    output_schema: dict[str, Any] | None = None
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    updated_at: datetime
-    """Of the last change by somebody, not of its runs."""
-    created_by: RunCreatorInfo
-    updated_by: RunCreatorInfo
-    agent_uid: str | None = None
-    """The identity that executes its runs."""
-    scope: ScheduledAgentItemScope
-    warnings: list[str] | None = None
-    """What may not be as it was meant, as a pool that no worker serves. Not in lists."""
-    last_spawn_error: str | None
-    """Why the last due time gave no run; null once a run was created again."""
-    history: ScheduledAgentItemHistory
-    next_runs: list[datetime]
-    """The next three times; none while it is paused."""
 
 
 class Secret(WireModel):
@@ -2165,19 +1848,6 @@ class SetupOutputEvent(WireModel):
     occurred_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: SetupOutputEventData
-
-
-class TimelineEvent(WireModel):
-    event_uuid: str
-    """Stays the same however often the timeline is read."""
-    event_type: TimelineEventType
-    run_id: str
-    execution_id: int | None = None
-    """The execution it belongs to: from 1."""
-    occurred_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    payload: dict[str, Any] | None = None
-    """Details, such as `attempt`, `worker_id`, `duration_ms` and `status_message`."""
 
 
 class ToolCallEvent(WireModel):
@@ -2239,103 +1909,11 @@ class TriggerLastDelivery(WireModel):
     run_id: str | None = None
 
 
-class TriggerWithSecret(WireModel):
-    trigger_id: str
-    name: str
-    url: str
-    """Where the sender posts to."""
-    verification: TriggerVerification
-    enabled: bool
-    filter: str | None = None
-    on_open_run: TriggerOnOpenRun
-    prompt: str
-    title: str | None = None
-    agent_config: AmbientAgentConfig
-    metadata: dict[str, str]
-    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
-    priority: int | None = None
-    budget: BudgetLimits | None = None
-    output_schema: dict[str, Any] | None = None
-    agent_uid: str | None = None
-    """The identity that executes its runs."""
-    reply: TriggerReply | None = None
-    stopped_reason: str | None = None
-    """Why it answers nothing though it is enabled: whoever saved it last is disabled."""
-    warnings: list[str] | None = None
-    """What may not be as it was meant, as a pool that no worker serves. Not in lists."""
-    last_delivery: TriggerWithSecretLastDelivery | None = None
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    updated_at: datetime
-    """Of the last change by somebody, not of its deliveries."""
-    created_by: RunCreatorInfo
-    updated_by: RunCreatorInfo
-    scope: TriggerWithSecretScope
-    secret: str
-    """What the sender signs with. No other answer holds it."""
-
-
 class UpdateAgentIdentityRequestMemory(WireModel):
     attached_stores: list[Any] | None = None
     auto_memory: Annotated[
         UpdateAgentIdentityRequestMemoryAutoMemory | None, Field(union_mode="left_to_right")
     ] = None
-
-
-class UpdateScheduleRequest(WireModel):
-    name: str
-    """Trimmed; need not be unique."""
-    cron_schedule: str
-    """Five fields (minute, hour, day of month, month, day of week), or six with seconds before them, such as `0 9 * * 1-5`."""
-    prompt: str | None = None
-    """At most 1 MiB. Required unless `agent_config` names a skill."""
-    agent_config: AmbientAgentConfig | None = None
-    metadata: dict[str, str] | None = None
-    """Of each of its runs."""
-    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
-    title: str | None = None
-    """Of each of its runs, at most 512 characters. Default: the first line of the prompt."""
-    priority: int | None = None
-    """Of each of its runs."""
-    budget: Annotated[BudgetLimits | None, Field(union_mode="left_to_right")] = None
-    """Of each of its runs."""
-    output_schema: dict[str, Any] | None = None
-    """JSON Schema that the result of each of its runs must satisfy."""
-    agent_uid: str | None = None
-    """Identity that executes its runs; for schedules of the team."""
-    time_zone: str | None = None
-    """In which the cron expression is read: an IANA name. Default `UTC`."""
-    overlap: ScheduleOverlap | None = None
-    catch_up: ScheduleCatchUp | None = None
-    enabled: bool
-
-
-class UpdateTriggerRequest(WireModel):
-    name: str
-    """Trimmed; need not be unique."""
-    verification: TriggerVerification
-    secret: str | None = None
-    """What the sender signs with, 8 to 512 visible characters. Default: one is made when the trigger is created, and a replaced trigger keeps its own."""
-    filter: str | None = None
-    """A CEL expression over `payload` and `headers`, such as `payload.action == "opened"`. Only where it is true something happens."""
-    on_open_run: TriggerOnOpenRun | None = None
-    prompt: str | None = None
-    """At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill."""
-    title: str | None = None
-    """Of its runs, at most 512 characters, filled in as the prompt is. Default: the first line of the prompt."""
-    agent_config: AmbientAgentConfig | None = None
-    metadata: dict[str, str] | None = None
-    """Of each of its runs."""
-    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
-    priority: int | None = None
-    """Of each of its runs."""
-    budget: BudgetLimits | None = None
-    output_schema: dict[str, Any] | None = None
-    """JSON Schema that the result of each of its runs must satisfy."""
-    agent_uid: str | None = None
-    """Identity that executes its runs; for triggers of the team."""
-    reply: TriggerReply | None = None
-    enabled: bool
 
 
 class UpdateWebhookRequest(WireModel):
@@ -2360,27 +1938,17 @@ class Usage(WireModel):
     by_agent: list[UsageOfAgent]
     """Most runs first, at most 100; so are the others."""
     by_model: list[UsageOfModel]
-    """A run that used several models is one of each; tokens and cost are those of the model."""
     by_environment: list[UsageOfEnvironment]
 
 
-class UsageEventData(WireModel):
-    model_id: str
-    input_tokens: int
-    output_tokens: int
-    total_tokens: int
-    cached_input_tokens: int | None = None
-    """Among the input tokens: those that the provider read from its cache."""
-    cache_write_tokens: int | None = None
-    """Among the input tokens: those that the provider wrote into its cache."""
-    inference_cost_usd: float | None = None
-    inference_cost_parts_usd: UsageEventDataInferenceCostPartsUsd | None = None
-    by_gateway: Literal[True] | None = None
-    """Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction` and `estimated`: a step of the agent ended."""
-    by_compaction: Literal[True] | None = None
-    """The conversation so far was summarised (`context.compacted`); no step of the agent."""
-    estimated: Literal[True] | None = None
-    """The answer of the model did not say it all, or was given up."""
+class UsageEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["usage"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: UsageEventData
 
 
 class Webhook(WireModel):
@@ -2464,8 +2032,6 @@ class AgentIdentity(WireModel):
     secrets: list[AgentIdentitySecret]
     """Always none."""
     memory: AgentIdentityMemory
-    warnings: list[str] | None = None
-    """What may not be as it was meant, as a pool that no worker serves. Not in lists."""
     creator: RunCreatorInfo
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
@@ -2477,6 +2043,45 @@ class AgentSkill(WireModel):
     name: str
     """Of the skill."""
     variants: list[AgentSkillVariant]
+
+
+class AmbientAgentConfig(WireModel):
+    """How a run is executed."""
+
+    name: str | None = None
+    """Label for grouping and filtering."""
+    model_id: str | None = None
+    """`provider/model`, as listed by GET /agent/models."""
+    fallback_model_ids: list[str] | None = None
+    """Models that go on when the provider of the one before is away, has no credit left, or refuses for good: the first that was not tried, in this order. Default: those of the installation; an empty list: none."""
+    base_prompt: str | None = None
+    """Instructions put before the conversation."""
+    environment_id: str | None = None
+    """Id or name of an environment; returned as the id."""
+    skill_spec: str | None = None
+    skills: list[str] | None = None
+    mcp_servers: dict[str, MCPServerConfig] | None = None
+    computer_use_enabled: bool | None = None
+    idle_timeout_minutes: int | None = None
+    """How long the sandbox is kept after a turn; default 10, and 0 is not at all."""
+    worker_host: str | None = None
+    """Pool of workers; default `default`."""
+    harness: HarnessConfig | None = None
+    permissions: list[PermissionRule] | None = None
+    """What the agent may do without asking: the first rule that fits decides, and without one a call is allowed. Where the environment has rules too, the stricter of both decides."""
+    session_sharing: SessionSharing | None = None
+    secrets: list[AmbientAgentConfigSecret] | None = None
+    """Only none here: the environment names the secrets of its runs."""
+    runner_id: str | None = None
+    """Not offered: `worker_host` names a pool."""
+    memory_stores: list[AmbientAgentConfigMemoryStore] | None = None
+    """Only none here."""
+    inference_providers: InferenceProviders | None = None
+    credential_strategy: Literal["CREATOR", "EXECUTOR"] | str | None = None
+    """Only `EXECUTOR` here: a run acts with the rights of whoever executes it."""
+    computer_use_model_id: str | None = None
+    """Recorded, with no effect."""
+    harness_auth_secrets: AmbientAgentConfigHarnessAuthSecrets | None = None
 
 
 class ApprovalAnsweredEvent(WireModel):
@@ -2509,18 +2114,19 @@ class ArtifactCreatedEvent(WireModel):
     data: ArtifactCreatedEventData
 
 
-class ArtifactItemPullRequest(WireModel):
-    artifact_type: Literal["PULL_REQUEST"]
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    data: ArtifactItemPullRequestData
-
-
-class CategoryUsage(WireModel):
-    platform_usage_in_cents: float
-    """Always 0."""
-    direct_api_inference_usage: dict[str, InferenceUsage]
-    """By model."""
+ArtifactItem = TypeAliasType(
+    "ArtifactItem",
+    Annotated[
+        ArtifactItemPlan
+        | ArtifactItemPullRequest
+        | ArtifactItemScreenshot
+        | ArtifactItemFile
+        | ArtifactItemDiff
+        | ArtifactItemExternalReference
+        | UnknownArtifactItem,
+        Field(union_mode="left_to_right"),
+    ],
+)
 
 
 class ChangesPushedEvent(WireModel):
@@ -2533,31 +2139,13 @@ class ChangesPushedEvent(WireModel):
     data: ChangesPushedEventData
 
 
-class ClaudeHarnessUsageSnapshotPayload(WireModel):
-    usage: ClaudeTokens | None = None
-    attribution: list[ClaudeHarnessUsageSnapshotPayloadAttribution] | None = None
-    """By model."""
-    toolCalls: HarnessToolCalls | None = None
-
-
-class CodexHarnessUsageSnapshotPayload(WireModel):
-    usage: CodexTokens | None = None
-    attribution: list[CodexHarnessUsageSnapshotPayloadAttribution] | None = None
-    """By model."""
-    toolCalls: HarnessToolCalls | None = None
-
-
-class ConversationStep(WireModel):
-    id: str
-    messages: list[ConversationMessage]
-    steps: list[ConversationStep]
-    description: str | None = None
-    """The beginning of the caller's message, or the title of the run that did the step."""
-    started_at: datetime | None = None
-    """When its first message came."""
-    completed_at: datetime | None = None
-    """When the last thing happened in it, or in a step nested in it."""
-    run: ConversationStepRun | None = None
+class ConversationStepMessage(WireModel):
+    message_id: str
+    run_id: str
+    role: Literal["user", "assistant", "system"] | str
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    blocks: list[ConversationStepMessageBlock]
 
 
 class CreateAgentIdentityRequest(WireModel):
@@ -2596,10 +2184,71 @@ class CreateAgentIdentityRequest(WireModel):
     """Only none here: runs name their own."""
     memory: Annotated[CreateAgentIdentityRequestMemory | None, Field(union_mode="left_to_right")] = None
     """Not offered, but may be said to be off."""
-    inference_providers: dict[str, Any] | None = None
-    """Not offered."""
+    inference_providers: Annotated[InferenceProviders | None, Field(union_mode="left_to_right")] = None
     harness_auth_secrets: dict[str, Any] | None = None
     """Not offered."""
+
+
+class CreateScheduleRequest(WireModel):
+    name: str
+    """Trimmed; need not be unique."""
+    cron_schedule: str
+    """Five fields (minute, hour, day of month, month, day of week), or six with seconds before them, such as `0 9 * * 1-5`."""
+    prompt: str | None = None
+    """At most 1 MiB. Required unless `agent_config` names a skill."""
+    agent_config: AmbientAgentConfig | None = None
+    metadata: dict[str, str] | None = None
+    """Of each of its runs."""
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    title: str | None = None
+    """Of each of its runs, at most 512 characters. Default: the first line of the prompt."""
+    priority: int | None = None
+    """Of each of its runs."""
+    budget: Annotated[BudgetLimits | None, Field(union_mode="left_to_right")] = None
+    """Of each of its runs."""
+    output_schema: dict[str, Any] | None = None
+    """JSON Schema that the result of each of its runs must satisfy."""
+    agent_uid: str | None = None
+    """Identity that executes its runs; for schedules of the team."""
+    time_zone: str | None = None
+    """In which the cron expression is read: an IANA name. Default `UTC`."""
+    overlap: ScheduleOverlap | None = None
+    catch_up: ScheduleCatchUp | None = None
+    enabled: bool | None = None
+    """Default true."""
+    team: bool | None = None
+    """false: a personal schedule with personal runs, which its owner alone sees."""
+
+
+class CreateTriggerRequest(WireModel):
+    name: str
+    """Trimmed; need not be unique."""
+    verification: TriggerVerification
+    secret: str | None = None
+    """What the sender signs with, 8 to 512 visible characters. Default: one is made when the trigger is created, and a replaced trigger keeps its own."""
+    filter: str | None = None
+    """A CEL expression over `payload` and `headers`, such as `payload.action == "opened"`. Only where it is true something happens."""
+    on_open_run: TriggerOnOpenRun | None = None
+    prompt: str | None = None
+    """At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill."""
+    title: str | None = None
+    """Of its runs, at most 512 characters, filled in as the prompt is. Default: the first line of the prompt."""
+    agent_config: AmbientAgentConfig | None = None
+    metadata: dict[str, str] | None = None
+    """Of each of its runs."""
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    priority: int | None = None
+    """Of each of its runs."""
+    budget: BudgetLimits | None = None
+    output_schema: dict[str, Any] | None = None
+    """JSON Schema that the result of each of its runs must satisfy."""
+    agent_uid: str | None = None
+    """Identity that executes its runs; for triggers of the team."""
+    reply: TriggerReply | None = None
+    enabled: bool | None = None
+    """Default true."""
+    team: bool | None = None
+    """false: a personal trigger with personal runs, which its owner alone sees."""
 
 
 class Environment(WireModel):
@@ -2612,8 +2261,11 @@ class Environment(WireModel):
     """RFC 3339, UTC, milliseconds."""
     setup_failed: bool
     """The setup of its latest run failed."""
-    last_run: EnvironmentLastRun | None = None
+    last_task_created: EnvironmentLastTaskCreated | None = None
+    last_task_run_timestamp: datetime | None = None
+    """When that run was created."""
     creator: RunCreatorInfo
+    last_editor: RunCreatorInfo | None = None
     scope: EnvironmentScope
 
 
@@ -2629,13 +2281,8 @@ class ListEnvironmentsResponse(WireModel):
 
 class ListModelsResponse(WireModel):
     models: list[Model]
-    default_model_id: str
-    """The model of a run that names none. Empty if the workers have no default model."""
-
-
-class ListSchedulesResponse(WireModel):
-    schedules: list[ScheduledAgentItem]
-    page_info: PageInfo
+    default_model_id: str | None = None
+    """What a run is answered by that names no model."""
 
 
 class ListSecretsResponse(WireModel):
@@ -2669,204 +2316,33 @@ class MessageUserEvent(WireModel):
     data: MessageUserEventData
 
 
-class RequestUsage(WireModel):
-    inference_cost_usd: float | None = None
-    """US dollars, where the price of the model is known."""
-    inference_cost: float | None = None
-    """The same: the wire format counts credits here, and a credit of Runyard is a US dollar."""
-    compute_cost: float
-    """Always 0: Runyard charges nothing for its machines."""
-    compute_cost_usd: float
-    platform_cost: float
-    """Always 0."""
-    platform_cost_usd: float
-    total_tokens: int
-    input_tokens: int
-    """Those of the cache included."""
-    output_tokens: int
-    cache_read_tokens: int
-    """Of the input tokens, those that providers read from their caches."""
-    cache_write_tokens: int
-    """Of the input tokens, those that providers wrote into their caches."""
-    model_token_usage: list[ModelTokenUsage]
-    """By model, most tokens first."""
-    usage_by_category: dict[str, CategoryUsage]
-    """`primary_agent`: steps of the agent. `conversation_compaction`: summaries of the conversation. `sandbox_commands`: what commands of the built-in agent asked of models."""
-
-
-class RunStateEventData(WireModel):
-    state: RunState
-    previous_state: RunState | None = None
-    execution: int
-    attempt: int
-    status_message: RunStatusMessage | None = None
-
-
-class RunTimeline(WireModel):
-    events: list[TimelineEvent]
-    """Oldest first."""
-
-
-class SetupEvent(WireModel):
-    sequence: int
-    """Place in the log: from 1, without gaps."""
-    run_id: str
-    type: Literal["setup"]
-    occurred_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    data: SetupEventData
-
-
-class Trigger(WireModel):
-    trigger_id: str
-    name: str
-    url: str
-    """Where the sender posts to."""
-    verification: TriggerVerification
-    enabled: bool
-    filter: str | None = None
-    on_open_run: TriggerOnOpenRun
-    prompt: str
-    title: str | None = None
-    agent_config: AmbientAgentConfig
-    metadata: dict[str, str]
-    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
-    priority: int | None = None
-    budget: BudgetLimits | None = None
-    output_schema: dict[str, Any] | None = None
-    agent_uid: str | None = None
-    """The identity that executes its runs."""
-    reply: TriggerReply | None = None
-    stopped_reason: str | None = None
-    """Why it answers nothing though it is enabled: whoever saved it last is disabled."""
-    warnings: list[str] | None = None
-    """What may not be as it was meant, as a pool that no worker serves. Not in lists."""
-    last_delivery: TriggerLastDelivery | None = None
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    updated_at: datetime
-    """Of the last change by somebody, not of its deliveries."""
-    created_by: RunCreatorInfo
-    updated_by: RunCreatorInfo
-    scope: TriggerScope
-
-
-class UpdateAgentIdentityRequest(WireModel):
-    """What is left out or null stays; an empty text, list or object is none."""
-
-    name: str | None = None
-    description: str | None = None
-    """What it is for."""
+class RunAgentRequest(WireModel):
     prompt: str | None = None
-    """Base prompt of its runs."""
-    environment_id: Literal[""] | str | None = None
-    """Id or name of the environment of its runs; returned as the id."""
-    base_model: str | None = None
-    """Model of its runs: `provider/model`."""
-    base_harness: Annotated[str | None, Field(deprecated=True)] = None
-    """Harness of its runs. `harness` says more, and wins."""
-    harness: Annotated[HarnessConfig | None, Field(union_mode="left_to_right")] = None
-    """Harness of its runs."""
-    skills: list[str] | None = None
-    """Skills of its runs, in order: the first is what they begin with."""
-    worker_host: str | None = None
-    """Pool of its runs."""
-    agent_type: (
-        Literal["FOREMAN", "TRIAGE", "SPEC", "IMPLEMENT", "REVIEW", "VERIFY", "CUSTOM"] | str | None
-    ) = None
-    """Only `CUSTOM` here."""
-    credential_strategy: Literal["CREATOR", "EXECUTOR"] | str | None = None
-    """Only `EXECUTOR` here: runs act with the rights of the identity."""
-    on_behalf_of_enabled: bool | None = None
-    """Only `false` here."""
-    default_runner_uid: str | None = None
-    """Not offered."""
-    factory_uid: str | None = None
-    """Not offered."""
-    secrets: list[UpdateAgentIdentityRequestSecret] | None = None
-    """Only none here: the environment names the secrets of its runs."""
-    mcp_servers: dict[str, Any] | None = None
-    """Only none here: runs name their own."""
-    memory: Annotated[UpdateAgentIdentityRequestMemory | None, Field(union_mode="left_to_right")] = None
-    """Not offered, but may be said to be off."""
-    inference_providers: dict[str, Any] | None = None
-    """Not offered."""
-    harness_auth_secrets: dict[str, Any] | None = None
-    """Not offered."""
-
-
-class UsageEvent(WireModel):
-    sequence: int
-    """Place in the log: from 1, without gaps."""
-    run_id: str
-    type: Literal["usage"]
-    occurred_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    data: UsageEventData
-
-
-class WebhookDelivery(WireModel):
-    delivery_id: str
-    """The `webhook-id` of the request: the same each time it is tried."""
-    webhook_id: str
-    run_id: str
-    event: WebhookEvent
-    status: WebhookDeliveryStatus
-    attempts: int
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    last_attempt_at: datetime | None
-    """RFC 3339, UTC, milliseconds."""
-    next_attempt_at: datetime | None
-    """RFC 3339, UTC, milliseconds."""
-    response_status: int | None
-    """Of the last attempt that was answered."""
-    error: str | None
-    """Why the last attempt did not go well."""
-
-
-ArtifactItem = TypeAliasType(
-    "ArtifactItem",
-    Annotated[
-        ArtifactItemPlan
-        | ArtifactItemPullRequest
-        | ArtifactItemScreenshot
-        | ArtifactItemFile
-        | ArtifactItemDiff
-        | ArtifactItemExternalReference
-        | UnknownArtifactItem,
-        Field(union_mode="left_to_right"),
-    ],
-)
-
-
-class ClaudeHarnessUsageSnapshot(WireModel):
-    coverage: ClaudeHarnessUsageSnapshotCoverage
-    payload: ClaudeHarnessUsageSnapshotPayload
-
-
-class CodexHarnessUsageSnapshot(WireModel):
-    coverage: CodexHarnessUsageSnapshotCoverage
-    payload: CodexHarnessUsageSnapshotPayload
-
-
-class Conversation(WireModel):
-    conversation_id: str
-    run_ids: list[str]
-    """The runs that this page is of."""
-    steps: list[ConversationStep]
-    """A step is a message of the caller and everything up to the next one. A step that is longer than a page goes on in the next page, under the same `id`. The runs that a step created are nested in it, and those below them, if the caller may see them: at most 100 runs, five deep, with 1 MiB of steps together; `run.page_info` says whose steps are not all here."""
-    page_info: PageInfo
-
-
-class ListDeliveriesResponse(WireModel):
-    deliveries: list[WebhookDelivery]
-    page_info: PageInfo
-
-
-class ListTriggersResponse(WireModel):
-    triggers: list[Trigger]
-    page_info: PageInfo
+    """At most 1 MiB. Required unless a skill or `replay_of_run_id` is given."""
+    skill: str | None = None
+    """Wins over `config.skill_spec`."""
+    config: AmbientAgentConfig | None = None
+    title: str | None = None
+    """At most 512 characters. Default: the first line of the prompt."""
+    conversation_id: str | None = None
+    attachments: list[Attachment] | None = None
+    parent_run_id: str | None = None
+    replay_of_run_id: str | None = None
+    """A run to do again: what is left out here is taken over from it, `config` field by field. Values of its tool servers are taken over for whoever started it."""
+    fork_of: ForkOf | None = None
+    metadata: dict[str, str] | None = None
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    agent_identity_uid: str | None = None
+    """The identity that executes the run, with its defaults and grants. Default: the caller."""
+    on_behalf_of: str | None = None
+    team: bool | None = None
+    """false: a personal run, which its owner alone sees. A run with a personal parent or in a conversation with a personal run is personal without it, and true is refused there."""
+    interactive: bool | None = None
+    priority: int | None = None
+    """Among runs of the same principal, higher first."""
+    output_schema: dict[str, Any] | None = None
+    """JSON Schema the result must satisfy."""
+    budget: BudgetLimits | None = None
 
 
 class RunItem(WireModel):
@@ -2925,6 +2401,272 @@ class RunItem(WireModel):
     """What satisfies `output_schema`, when one was given."""
 
 
+class RunStateEventData(WireModel):
+    state: RunState
+    previous_state: RunState | None = None
+    execution: int
+    attempt: int
+    status_message: RunStatusMessage | None = None
+
+
+class ScheduledAgentItem(WireModel):
+    id: str
+    name: str
+    cron_schedule: str
+    time_zone: str
+    enabled: bool
+    overlap: ScheduleOverlap
+    catch_up: ScheduleCatchUp
+    prompt: str
+    agent_config: AmbientAgentConfig
+    metadata: dict[str, str]
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    title: str | None = None
+    priority: int | None = None
+    budget: BudgetLimits | None = None
+    output_schema: dict[str, Any] | None = None
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    updated_at: datetime
+    """Of the last change by somebody, not of its runs."""
+    created_by: RunCreatorInfo
+    updated_by: RunCreatorInfo
+    agent_uid: str | None = None
+    """The identity that executes its runs."""
+    scope: ScheduledAgentItemScope
+    warnings: list[str] | None = None
+    """What may not be as it was meant, as a pool that no worker serves. Not in lists."""
+    last_spawn_error: str | None
+    """Why the last due time gave no run; null once a run was created again."""
+    history: ScheduledAgentItemHistory
+    next_runs: list[datetime]
+    """The next three times; none while it is paused."""
+
+
+class SetupEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["setup"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: SetupEventData
+
+
+class Trigger(WireModel):
+    trigger_id: str
+    name: str
+    url: str
+    """Where the sender posts to."""
+    verification: TriggerVerification
+    enabled: bool
+    filter: str | None = None
+    on_open_run: TriggerOnOpenRun
+    prompt: str
+    title: str | None = None
+    agent_config: AmbientAgentConfig
+    metadata: dict[str, str]
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    priority: int | None = None
+    budget: BudgetLimits | None = None
+    output_schema: dict[str, Any] | None = None
+    agent_uid: str | None = None
+    """The identity that executes its runs."""
+    reply: TriggerReply | None = None
+    stopped_reason: str | None = None
+    """Why it answers nothing though it is enabled: whoever saved it last is disabled."""
+    warnings: list[str] | None = None
+    """What may not be as it was meant, as a pool that no worker serves. Not in lists."""
+    last_delivery: TriggerLastDelivery | None = None
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    updated_at: datetime
+    """Of the last change by somebody, not of its deliveries."""
+    created_by: RunCreatorInfo
+    updated_by: RunCreatorInfo
+    scope: TriggerScope
+
+
+class TriggerWithSecret(WireModel):
+    trigger_id: str
+    name: str
+    url: str
+    """Where the sender posts to."""
+    verification: TriggerVerification
+    enabled: bool
+    filter: str | None = None
+    on_open_run: TriggerOnOpenRun
+    prompt: str
+    title: str | None = None
+    agent_config: AmbientAgentConfig
+    metadata: dict[str, str]
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    priority: int | None = None
+    budget: BudgetLimits | None = None
+    output_schema: dict[str, Any] | None = None
+    agent_uid: str | None = None
+    """The identity that executes its runs."""
+    reply: TriggerReply | None = None
+    stopped_reason: str | None = None
+    """Why it answers nothing though it is enabled: whoever saved it last is disabled."""
+    warnings: list[str] | None = None
+    """What may not be as it was meant, as a pool that no worker serves. Not in lists."""
+    last_delivery: TriggerWithSecretLastDelivery | None = None
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    updated_at: datetime
+    """Of the last change by somebody, not of its deliveries."""
+    created_by: RunCreatorInfo
+    updated_by: RunCreatorInfo
+    scope: TriggerWithSecretScope
+    secret: str
+    """What the sender signs with. No other answer holds it."""
+
+
+class UpdateAgentIdentityRequest(WireModel):
+    """What is left out or null stays; an empty text, list or object is none."""
+
+    name: str | None = None
+    description: str | None = None
+    """What it is for."""
+    prompt: str | None = None
+    """Base prompt of its runs."""
+    environment_id: Literal[""] | str | None = None
+    """Id or name of the environment of its runs; returned as the id."""
+    base_model: str | None = None
+    """Model of its runs: `provider/model`."""
+    base_harness: Annotated[str | None, Field(deprecated=True)] = None
+    """Harness of its runs. `harness` says more, and wins."""
+    harness: Annotated[HarnessConfig | None, Field(union_mode="left_to_right")] = None
+    """Harness of its runs."""
+    skills: list[str] | None = None
+    """Skills of its runs, in order: the first is what they begin with."""
+    worker_host: str | None = None
+    """Pool of its runs."""
+    agent_type: (
+        Literal["FOREMAN", "TRIAGE", "SPEC", "IMPLEMENT", "REVIEW", "VERIFY", "CUSTOM"] | str | None
+    ) = None
+    """Only `CUSTOM` here."""
+    credential_strategy: Literal["CREATOR", "EXECUTOR"] | str | None = None
+    """Only `EXECUTOR` here: runs act with the rights of the identity."""
+    on_behalf_of_enabled: bool | None = None
+    """Only `false` here."""
+    default_runner_uid: str | None = None
+    """Not offered."""
+    factory_uid: str | None = None
+    """Not offered."""
+    secrets: list[UpdateAgentIdentityRequestSecret] | None = None
+    """Only none here: the environment names the secrets of its runs."""
+    mcp_servers: dict[str, Any] | None = None
+    """Only none here: runs name their own."""
+    memory: Annotated[UpdateAgentIdentityRequestMemory | None, Field(union_mode="left_to_right")] = None
+    """Not offered, but may be said to be off."""
+    inference_providers: Annotated[InferenceProviders | None, Field(union_mode="left_to_right")] = None
+    harness_auth_secrets: dict[str, Any] | None = None
+    """Not offered."""
+
+
+class UpdateScheduleRequest(WireModel):
+    name: str
+    """Trimmed; need not be unique."""
+    cron_schedule: str
+    """Five fields (minute, hour, day of month, month, day of week), or six with seconds before them, such as `0 9 * * 1-5`."""
+    prompt: str | None = None
+    """At most 1 MiB. Required unless `agent_config` names a skill."""
+    agent_config: AmbientAgentConfig | None = None
+    metadata: dict[str, str] | None = None
+    """Of each of its runs."""
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    title: str | None = None
+    """Of each of its runs, at most 512 characters. Default: the first line of the prompt."""
+    priority: int | None = None
+    """Of each of its runs."""
+    budget: Annotated[BudgetLimits | None, Field(union_mode="left_to_right")] = None
+    """Of each of its runs."""
+    output_schema: dict[str, Any] | None = None
+    """JSON Schema that the result of each of its runs must satisfy."""
+    agent_uid: str | None = None
+    """Identity that executes its runs; for schedules of the team."""
+    time_zone: str | None = None
+    """In which the cron expression is read: an IANA name. Default `UTC`."""
+    overlap: ScheduleOverlap | None = None
+    catch_up: ScheduleCatchUp | None = None
+    enabled: bool
+
+
+class UpdateTriggerRequest(WireModel):
+    name: str
+    """Trimmed; need not be unique."""
+    verification: TriggerVerification
+    secret: str | None = None
+    """What the sender signs with, 8 to 512 visible characters. Default: one is made when the trigger is created, and a replaced trigger keeps its own."""
+    filter: str | None = None
+    """A CEL expression over `payload` and `headers`, such as `payload.action == "opened"`. Only where it is true something happens."""
+    on_open_run: TriggerOnOpenRun | None = None
+    prompt: str | None = None
+    """At most 1 MiB. `{{payload.path.to.field}}` and `{{headers.x-name}}` are filled in; the result is cut to 1 MiB. Required unless `agent_config` names a skill."""
+    title: str | None = None
+    """Of its runs, at most 512 characters, filled in as the prompt is. Default: the first line of the prompt."""
+    agent_config: AmbientAgentConfig | None = None
+    metadata: dict[str, str] | None = None
+    """Of each of its runs."""
+    mode: Literal["normal", "plan", "orchestrate"] | str | None = None
+    priority: int | None = None
+    """Of each of its runs."""
+    budget: BudgetLimits | None = None
+    output_schema: dict[str, Any] | None = None
+    """JSON Schema that the result of each of its runs must satisfy."""
+    agent_uid: str | None = None
+    """Identity that executes its runs; for triggers of the team."""
+    reply: TriggerReply | None = None
+    enabled: bool
+
+
+class WebhookDelivery(WireModel):
+    delivery_id: str
+    """The `webhook-id` of the request: the same each time it is tried."""
+    webhook_id: str
+    run_id: str
+    event: WebhookEvent
+    status: WebhookDeliveryStatus
+    attempts: int
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    last_attempt_at: datetime | None
+    """RFC 3339, UTC, milliseconds."""
+    next_attempt_at: datetime | None
+    """RFC 3339, UTC, milliseconds."""
+    response_status: int | None
+    """Of the last attempt that was answered."""
+    error: str | None
+    """Why the last attempt did not go well."""
+
+
+class ConversationStep(WireModel):
+    step: int
+    messages: list[ConversationStepMessage]
+
+
+class ListDeliveriesResponse(WireModel):
+    deliveries: list[WebhookDelivery]
+    page_info: PageInfo
+
+
+class ListRunsResponse(WireModel):
+    runs: list[RunItem]
+    page_info: PageInfo
+
+
+class ListSchedulesResponse(WireModel):
+    schedules: list[ScheduledAgentItem]
+    page_info: PageInfo
+
+
+class ListTriggersResponse(WireModel):
+    triggers: list[Trigger]
+    page_info: PageInfo
+
+
 class RunStateEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -2935,41 +2677,20 @@ class RunStateEvent(WireModel):
     data: RunStateEventData
 
 
-class ClaudeHarnessUsage(WireModel):
-    harness: Literal["CLAUDE_CODE"]
-    capturedAt: datetime
-    """When the run used something last."""
-    captureSequence: int
-    """The place of that event in the log."""
-    executionId: int
-    """The execution that used it. The counts are of all executions."""
-    metricsVersion: Literal[1]
-    snapshot: ClaudeHarnessUsageSnapshot
+class ConversationChild(WireModel):
+    """A run below one of the conversation."""
 
-
-class CodexHarnessUsage(WireModel):
-    harness: Literal["CODEX"]
-    capturedAt: datetime
-    """When the run used something last."""
-    captureSequence: int
-    """The place of that event in the log."""
-    executionId: int
-    """The execution that used it. The counts are of all executions."""
-    metricsVersion: Literal[1]
-    snapshot: CodexHarnessUsageSnapshot
-
-
-HarnessUsage = TypeAliasType(
-    "HarnessUsage",
-    Annotated[
-        ClaudeHarnessUsage | CodexHarnessUsage | UnknownHarnessUsage, Field(union_mode="left_to_right")
-    ],
-)
-
-
-class ListRunsResponse(WireModel):
-    runs: list[RunItem]
+    run_id: str
+    parent_run_id: str
+    title: str
+    state: RunState
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    conversation_id: str
+    steps: list[ConversationStep]
+    """Of its conversation; none where the answer would be too large, and `page_info` says that there is more."""
     page_info: PageInfo
+    children: list[ConversationChild] | None = None
 
 
 RunEvent = TypeAliasType(
@@ -3008,14 +2729,15 @@ RunEvent = TypeAliasType(
 """An immutable entry in the log of a run."""
 
 
-class RunHarnessUsage(WireModel):
-    available: bool
-    """False until Claude Code or Codex has used something, and of runs of other agents."""
-    run_id: str
+class Conversation(WireModel):
     conversation_id: str
-    age_seconds: int | None = None
-    """Since `usage.capturedAt`."""
-    usage: HarnessUsage | None = None
+    run_ids: list[str]
+    """The runs that this page is of."""
+    steps: list[ConversationStep]
+    """A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number."""
+    children: list[ConversationChild] | None = None
+    """Of the first page: the runs that its runs created, and those below these, as far as the caller may see them: at most 100, five deep, with steps of 1 MiB together."""
+    page_info: PageInfo
 
 
 class ListEventsResponse(WireModel):
@@ -3024,4 +2746,4 @@ class ListEventsResponse(WireModel):
     """The log already holds events after the last one here."""
 
 
-ConversationStep.model_rebuild()
+ConversationChild.model_rebuild()

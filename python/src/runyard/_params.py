@@ -376,7 +376,7 @@ class EnvironmentParams(RequestOptions, total=False):
     limits: EnvironmentLimitsParam
     reuse_setup: bool
     """Whether a run may begin with what the setup commands left for an earlier one; default true."""
-    failure_retention_minutes: int
+    failure_session_retention_minutes: int | None
     """How long the sandbox of a run that failed is kept, where that is longer than the idle timeout; default 0."""
 
 

@@ -87,6 +87,29 @@ const SessionSharing = z
   })
   .meta({ id: 'SessionSharing' })
 
+export const CredentialStrategy = z.enum(['CREATOR', 'EXECUTOR'])
+
+/** Where models are asked is the operator's matter, so all that can be said here is to do without. */
+export const InferenceProviders = z
+  .object({
+    aws: z
+      .object({
+        role_arn: z.string().max(2048).optional(),
+        region: z.string().max(64).optional(),
+        disabled: z.boolean().optional(),
+      })
+      .optional(),
+  })
+  .meta({
+    id: 'InferenceProviders',
+    description: 'Not offered, but may be said to be `disabled`: the operator sets the providers of models.',
+  })
+export type InferenceProviders = z.infer<typeof InferenceProviders>
+
+/** Whether it asks for a provider, rather than to do without. */
+export const asksForProvider = ({ aws }: InferenceProviders = {}): boolean =>
+  aws !== undefined && aws.disabled !== true && Object.keys(aws).length > 0
+
 export const AmbientAgentConfig = z
   .object({
     name: text(NAME_MAX_LENGTH).optional().meta({ description: 'Label for grouping and filtering.' }),
@@ -110,10 +133,10 @@ export const AmbientAgentConfig = z
     computer_use_enabled: z.boolean().optional(),
     idle_timeout_minutes: z
       .int()
-      .min(1)
+      .min(0)
       .max(60)
       .optional()
-      .meta({ description: 'How long the sandbox is kept after a turn; default 10.' }),
+      .meta({ description: 'How long the sandbox is kept after a turn; default 10, and 0 is not at all.' }),
     worker_host: text(128)
       .regex(/^[A-Za-z0-9._-]*$/, 'must be made of A-Z, a-z, 0-9, ".", "_", "-"')
       .optional()
@@ -126,6 +149,30 @@ export const AmbientAgentConfig = z
     session_sharing: SessionSharing.optional().meta({
       description: 'Who may open the `session_link` of the run.',
     }),
+    secrets: z
+      .array(z.object({ name: text(256) }))
+      .max(100)
+      .optional()
+      .meta({
+        description: 'Only none here: the environment names the secrets of its runs.',
+      }),
+    runner_id: text(256).optional().meta({ description: 'Not offered: `worker_host` names a pool.' }),
+    memory_stores: z
+      .array(
+        z.object({
+          uid: text(256),
+          access: z.enum(['read_write', 'read_only']).optional(),
+          instructions: text(65_536).optional(),
+        }),
+      )
+      .max(100)
+      .optional()
+      .meta({ description: 'Only none here.' }),
+    inference_providers: InferenceProviders.optional(),
+    credential_strategy: CredentialStrategy.nullable()
+      .optional()
+      .meta({ description: 'Only `EXECUTOR` here: a run acts with the rights of whoever executes it.' }),
+    computer_use_model_id: text(256).optional().meta({ description: 'Recorded, with no effect.' }),
     harness_auth_secrets: z
       .object({ claude_auth_secret_name: text(256).optional(), codex_auth_secret_name: text(256).optional() })
       .optional(),

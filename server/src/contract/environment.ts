@@ -33,6 +33,12 @@ const VariableName = z
   .string()
   .regex(/^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a variable name')
 
+/** Known, so that it is refused and not ignored. */
+const CloudProvider = boundedRecord(z.string().max(128), z.string().max(2048), {
+  max: 20,
+  message: 'must be at most 20 fields',
+})
+
 export const EnvironmentConfig = z
   .object({
     name: EnvironmentName.meta({
@@ -117,11 +123,15 @@ export const EnvironmentConfig = z
     limits: EnvironmentLimits.optional().meta({
       description: 'What a run may use, up to the maxima that the operator has set.',
     }),
+    providers: z
+      .object({ aws: CloudProvider.optional(), gcp: CloudProvider.optional() })
+      .optional()
+      .meta({ description: 'Only none here: secrets or variables hold credentials for a cloud.' }),
     reuse_setup: z.boolean().optional().meta({
       description:
         'Whether a run may begin with what the setup commands left in the workspace and the home directory of an earlier one, instead of running them: within 24 hours, for the same commits, configuration, variables and secrets. Not where they leave a process running. Default true.',
     }),
-    failure_retention_minutes: z.int().min(0).max(1440).optional().meta({
+    failure_session_retention_minutes: z.int().min(0).max(1440).nullable().optional().meta({
       description:
         'How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. Default 0.',
     }),
@@ -158,11 +168,22 @@ export const Environment = z
     created_at: Timestamp,
     last_updated: Timestamp,
     setup_failed: z.boolean().meta({ description: 'The setup of its latest run failed.' }),
-    last_run: z
-      .object({ run_id: z.string(), state: RunState, created_at: Timestamp })
+    last_task_created: z
+      .object({
+        id: z.string(),
+        title: z.string(),
+        state: RunState,
+        created_at: Timestamp,
+        updated_at: Timestamp,
+        started_at: Timestamp.nullable(),
+      })
       .optional()
       .meta({ description: 'The newest run of it that the caller may see; absent while there is none.' }),
+    last_task_run_timestamp: Timestamp.optional().meta({ description: 'When that run was created.' }),
     creator: RunCreatorInfo,
+    last_editor: RunCreatorInfo.optional().meta({
+      description: 'Who saved it last; absent where an earlier version did not note that.',
+    }),
     scope: z.object({ type: z.enum(['User', 'Team']), uid: z.string().optional() }),
   })
   .meta({ id: 'Environment' })

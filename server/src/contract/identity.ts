@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { HarnessConfig } from './agent-config.ts'
+import { CredentialStrategy, HarnessConfig, InferenceProviders } from './agent-config.ts'
 import { boundedRecord } from './bounded-record.ts'
 import { EnvironmentReference } from './environment-name.ts'
 import { MAX_PAGE, PageInfo, paging } from './page-info.ts'
@@ -13,7 +13,6 @@ const PoolName = z
   .regex(/^[A-Za-z0-9._-]*$/, 'must be made of A-Z, a-z, 0-9, ".", "_", "-"')
 
 const AgentType = z.enum(['FOREMAN', 'TRIAGE', 'SPEC', 'IMPLEMENT', 'REVIEW', 'VERIFY', 'CUSTOM'])
-const CredentialStrategy = z.enum(['CREATOR', 'EXECUTOR'])
 const text = (max: number, description: string) =>
   z.string().max(max).nullable().optional().meta({ description })
 
@@ -65,9 +64,7 @@ const fields = {
     .nullable()
     .optional()
     .meta({ description: 'Not offered, but may be said to be off.' }),
-  inference_providers: NotOffered.nullable().optional().meta({
-    description: 'Not offered.',
-  }),
+  inference_providers: InferenceProviders.nullable().optional(),
   harness_auth_secrets: NotOffered.nullable().optional().meta({
     description: 'Not offered.',
   }),

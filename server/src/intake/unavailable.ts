@@ -1,4 +1,4 @@
-import type { AmbientAgentConfig } from '../contract/agent-config.ts'
+import { type AmbientAgentConfig, asksForProvider } from '../contract/agent-config.ts'
 import { AppError } from '../contract/error.ts'
 import { type HarnessTraits, keepsModel } from '../contract/harness-fields.ts'
 import type { RunAgentRequest, RunFollowupRequest } from '../contract/run-request.ts'
@@ -25,10 +25,15 @@ function fieldsOf(request: RunAgentRequest & RunFollowupRequest): string[] {
 }
 
 function configFieldsOf(config: RunAgentRequest['config'] = {}): string[] {
-  const { computer_use_enabled, harness_auth_secrets = {} } = config
+  const { computer_use_enabled, harness_auth_secrets = {}, credential_strategy } = config
   return [
     ...(computer_use_enabled ? ['config.computer_use_enabled'] : []),
     ...(Object.keys(harness_auth_secrets).length > 0 ? ['config.harness_auth_secrets'] : []),
+    ...(config.secrets?.length ? ['config.secrets; name them in the environment'] : []),
+    ...(config.runner_id ? ['config.runner_id; config.worker_host names a pool'] : []),
+    ...(config.memory_stores?.length ? ['config.memory_stores'] : []),
+    ...(asksForProvider(config.inference_providers) ? ['config.inference_providers'] : []),
+    ...(credential_strategy === 'CREATOR' ? ['config.credential_strategy: CREATOR'] : []),
   ]
 }
 

@@ -174,7 +174,7 @@ onEitherDatabase('environments', (open) => {
       const one = await readEnvironment(db, uid, actorOf(principal_id))
       const { environments } = await listEnvironments(db, {}, actorOf(principal_id))
       assert.deepEqual(environments.find((listed) => listed.uid === uid)?.last_run, one?.last_run)
-      return one?.last_run?.run_id
+      return one?.last_run?.id
     }
     assert.equal(await seen(creator_id), undefined)
     const run = (principal_id: string, scope: 'User' | 'Team') =>
@@ -185,7 +185,7 @@ onEitherDatabase('environments', (open) => {
     const hidden = await run(other, 'User')
     assert.deepEqual([await seen(creator_id), await seen(other)], [shared, hidden])
     const deleted = await deleteEnvironment(db, 'busy', actorOf(creator_id))
-    assert.equal(deleted?.last_run?.run_id, shared)
+    assert.equal(deleted?.last_run?.id, shared)
 
     // As the planner has it when there are many: no part may filter what it has read.
     const { rows } = await sql<{ 'QUERY PLAN': string }>`

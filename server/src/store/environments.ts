@@ -9,6 +9,7 @@ import { brokenCursor, decodeCursor, encodeCursor, isMoment, isPlainText } from 
 import { type Db, transact } from './db.ts'
 import { type LastRun, lastRunIn } from './last-run.ts'
 import { cutPage, isFollowed, type Paged } from './page.ts'
+import { person } from './runs.ts'
 import { now } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
@@ -22,6 +23,8 @@ export interface EnvironmentRow {
   created_at: Date
   last_updated: Date
   creator: RunCreatorInfo
+  /** `null`: an earlier version saved it last. */
+  last_editor: RunCreatorInfo | null
 }
 
 /** Without what only a run needs, and with what the caller may see of its runs. */
@@ -35,10 +38,10 @@ export interface EnvironmentContent {
   sealed: Buffer | null
 }
 
-const LISTED = sql`e.uid, e.name, e.config, e.scope, e.setup_failed, e.created_at, e.last_updated,
-  jsonb_build_object('uid', p.principal_id, 'type', p.type, 'display_name', p.display_name) as creator`
-const CREATOR = sql`join principals p on p.principal_id = e.creator_id`
-const FROM = sql`from environments e ${CREATOR}`
+const LISTED = sql`e.uid, e.name, e.config, e.scope, e.setup_failed, e.created_at, e.last_updated, ${person('p')} as creator,
+  case when e.editor_id is not null then ${person('w')} end as last_editor`
+const PEOPLE = sql`join principals p on p.principal_id = e.creator_id left join principals w on w.principal_id = e.editor_id`
+const FROM = sql`from environments e ${PEOPLE}`
 
 /** The condition that a row is the one with this id or name. No name looks like an id. */
 const isReferredBy = (reference: string): RawBuilder<unknown> =>
@@ -58,10 +61,10 @@ export async function insertEnvironment(
 ): Promise<ListedEnvironment> {
   const { rows } = await sql<ListedEnvironment>`
     with e as (
-      insert into environments (uid, name, config, sealed, creator_id, scope)
-      values (${uid}, ${config.name}, ${json(config)}, ${sealed}::bytea, ${creator_id}::uuid, 'Team')
+      insert into environments (uid, name, config, sealed, creator_id, editor_id, scope)
+      values (${uid}, ${config.name}, ${json(config)}, ${sealed}::bytea, ${creator_id}::uuid, ${creator_id}::uuid, 'Team')
       on conflict do nothing returning *)
-    select ${LISTED}, null as last_run from e ${CREATOR}`.execute(db)
+    select ${LISTED}, null as last_run from e ${PEOPLE}`.execute(db)
   if (!rows[0]) throw nameTaken(config.name)
   return rows[0]
 }
@@ -85,9 +88,9 @@ export async function replaceEnvironment(
     const { rows } = await sql<ListedEnvironment>`
       with e as (
         update environments set name = ${config.name}, config = ${json(config)}, sealed = ${sealed}::bytea,
-          last_updated = greatest(${now}, last_updated + interval '1 millisecond')
+          editor_id = ${actor.principal_id}::uuid, last_updated = greatest(${now}, last_updated + interval '1 millisecond')
         where uid = ${before.uid} returning *)
-      select ${LISTED}, ${lastRunIn(sql`e.uid`, actor)} as last_run from e ${CREATOR}`
+      select ${LISTED}, ${lastRunIn(sql`e.uid`, actor)} as last_run from e ${PEOPLE}`
       .execute(trx)
       .catch((error) => {
         throw isNameTaken(error) ? nameTaken(config.name) : error
@@ -107,7 +110,7 @@ export async function deleteEnvironment(
 ): Promise<ListedEnvironment | null> {
   const { rows } = await sql<ListedEnvironment>`
     with e as (delete from environments e where ${isReferredBy(reference)} returning *)
-    select ${LISTED}, ${lastRunIn(sql`e.uid`, actor)} as last_run from e ${CREATOR}`.execute(db)
+    select ${LISTED}, ${lastRunIn(sql`e.uid`, actor)} as last_run from e ${PEOPLE}`.execute(db)
   return rows[0] ?? null
 }
 

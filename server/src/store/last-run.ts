@@ -4,9 +4,12 @@ import type { RunState } from '../contract/state.ts'
 import { instant } from './runs.ts'
 
 export interface LastRun {
-  run_id: string
+  id: string
+  title: string
   state: RunState
   created_at: string
+  updated_at: string
+  started_at: string | null
 }
 
 const FIRST = sql`uuid '00000000-0000-0000-0000-000000000000'`
@@ -26,14 +29,15 @@ export function lastRunIn(
     const columns = [...keys.map(([column]) => column), 'run_id'].map((column) => sql.ref(`r.${column}`))
     const values = keys.map(([, value]) => value)
     return sql`(
-      select r.run_id, r.state, r.created_at from runs r
+      select r.run_id, r.title, r.state, r.created_at, r.updated_at, r.started_at from runs r
       where r.scope = ${sql.lit(scope)} and r.environment_id is not null
         and (${sql.join(columns)}) between (${sql.join([...values, FIRST])}) and (${sql.join([...values, LAST])})
       order by ${sql.join(columns.map((column) => sql`${column} desc`))} limit 1)`
   }
   const me = sql`${principal_id}::uuid`
   return sql`(
-    select jsonb_build_object('run_id', r.run_id, 'state', r.state, 'created_at', ${instant(sql`r.created_at`)})
+    select jsonb_build_object('id', r.run_id, 'title', r.title, 'state', r.state, 'created_at', ${instant(sql`r.created_at`)},
+      'updated_at', ${instant(sql`r.updated_at`)}, 'started_at', ${instant(sql`r.started_at`)})
     from (${newest('Team', ['environment_id', environment])}
       union all ${newest('User', ['environment_id', environment], ['principal_id', me])}
       union all ${newest('User', ['environment_id', environment], ['creator_id', me])}) r

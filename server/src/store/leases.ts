@@ -28,7 +28,7 @@ export const held = (lease: Lease): RawBuilder<boolean> =>
 export const idleTime = (alias: string): RawBuilder<unknown> =>
   sql`greatest(
     coalesce((${sql.ref(`${alias}.config`)}->>'idle_timeout_minutes')::double precision, 10),
-    (select (e.config->>'failure_retention_minutes')::double precision from environments e
+    (select (e.config->>'failure_session_retention_minutes')::double precision from environments e
       where e.uid = ${sql.ref(`${alias}.environment_id`)} and ${sql.ref(`${alias}.state`)} in ('FAILED', 'ERROR'))
     ) * interval '1 minute'`
 

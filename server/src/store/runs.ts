@@ -131,7 +131,8 @@ export const visibleTo = ({
   sql<boolean>`(${only_run_id === undefined ? sql`` : sql`r.run_id = ${only_run_id}::uuid and `}
     (r.scope = 'Team' or r.principal_id = ${principal_id} or r.creator_id = ${principal_id}))`
 
-const person = (alias: string): RawBuilder<unknown> =>
+/** Somebody as answers name them, from their row of `principals`. */
+export const person = (alias: string): RawBuilder<unknown> =>
   sql`jsonb_build_object('uid', ${sql.ref(`${alias}.principal_id`)}, 'type', ${sql.ref(`${alias}.type`)},
     'display_name', ${sql.ref(`${alias}.display_name`)})`
 

@@ -27,7 +27,7 @@ export function EnvironmentsPage() {
 }
 
 function EnvironmentRow({
-  environment: { uid, config, last_run, setup_failed },
+  environment: { uid, config, last_task_created: last_run, setup_failed },
 }: {
   environment: Environment
 }) {
@@ -53,7 +53,7 @@ function EnvironmentRow({
       {last_run ? (
         <Link
           to="/sessions/$run_id"
-          params={{ run_id: last_run.run_id }}
+          params={{ run_id: last_run.id }}
           className="flex items-center gap-3 text-sm text-soft no-underline"
         >
           <StateBadge state={last_run.state} />

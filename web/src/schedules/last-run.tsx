@@ -15,7 +15,7 @@ export function LastRun({ schedule: { id, history } }: { schedule: ScheduledAgen
   const { data: recent } = useQuery({
     queryKey: ['schedules', 'recent-runs'],
     queryFn: async ({ signal }) => {
-      const newest = { source: 'SCHEDULED_AGENT', sort_by: 'created_at', limit: RECENT } as const
+      const newest = { source: ['SCHEDULED_AGENT'], sort_by: 'created_at', limit: RECENT } as const
       return (await client.runs.list(newest, { signal })).runs
     },
     refetchInterval: POLL_MS,

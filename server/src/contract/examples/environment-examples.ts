@@ -19,7 +19,13 @@ const environment = {
   created_at: '2026-11-02T13:20:45.871Z',
   last_updated: '2026-11-18T08:02:10.334Z',
   setup_failed: false,
-  last_run: { run_id: RUN_ID, state: 'SUCCEEDED', created_at: '2026-11-24T09:14:02.655Z' },
+  last_task_created: {
+    ...{ id: RUN_ID, title: 'Fix the failing test', state: 'SUCCEEDED' },
+    created_at: '2026-11-24T09:14:02.655Z',
+    updated_at: '2026-11-24T09:17:31.204Z',
+    started_at: '2026-11-24T09:14:05.117Z',
+  },
+  last_task_run_timestamp: '2026-11-24T09:14:02.655Z',
   creator: LENA,
   scope: TEAM,
 } as const

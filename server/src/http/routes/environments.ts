@@ -127,9 +127,14 @@ async function requireNameable(
 
 /** What the operator allows, which a run is asked again. */
 async function requireAllowed(
-  { docker_image, limits, repositories = [] }: EnvironmentConfig,
+  { docker_image, limits, repositories = [], providers = {} }: EnvironmentConfig,
   { store, settings }: Services,
 ): Promise<void> {
+  if (Object.keys(providers).length > 0)
+    throw new AppError(
+      'feature_not_available',
+      'providers: this version takes no role in a cloud. Put credentials into a secret and name it in secrets.',
+    )
   const { mayOpen = () => true } = settings
   const elsewhere = repositories.findIndex(
     ({ local_path }) => local_path !== undefined && !mayOpen(local_path),
@@ -202,7 +207,10 @@ const viewEnvironment = (row: ListedEnvironment): Environment => ({
   created_at: row.created_at.toISOString(),
   last_updated: row.last_updated.toISOString(),
   setup_failed: row.setup_failed,
-  ...(row.last_run ? { last_run: row.last_run } : {}),
+  ...(row.last_run
+    ? { last_task_created: row.last_run, last_task_run_timestamp: row.last_run.created_at }
+    : {}),
   creator: row.creator,
+  ...(row.last_editor ? { last_editor: row.last_editor } : {}),
   scope: { type: row.scope },
 })

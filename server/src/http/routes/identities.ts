@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Actor } from '../../contract/actor.ts'
+import { asksForProvider } from '../../contract/agent-config.ts'
 import { kindOfReference } from '../../contract/environment-name.ts'
 import { AppError } from '../../contract/error.ts'
 import { findUnhonoured, type HarnessTraits, LOOP } from '../../contract/harness-fields.ts'
@@ -133,7 +134,7 @@ function requireOffered(asked: AgentIdentityRequest, harnesses: readonly Harness
     ...(isFilled(asked.mcp_servers)
       ? ['mcp_servers of an identity; name them in config.mcp_servers of runs']
       : []),
-    ...(isFilled(asked.inference_providers) ? ['inference_providers'] : []),
+    ...(asksForProvider(asked.inference_providers ?? {}) ? ['inference_providers'] : []),
     ...(isFilled(asked.harness_auth_secrets) ? ['harness_auth_secrets'] : []),
     ...(memory?.attached_stores?.length || memory?.auto_memory?.enabled ? ['memory'] : []),
   ]

@@ -32,7 +32,7 @@ export const addAgentOptions = (command: Command): Command =>
     .option('--reasoning <level>', 'how much the model of the built-in agent thinks, such as low or high')
     .option('--base-prompt <text>', 'instructions that stand before the prompt')
     .option('--host <pool>', 'pool of workers')
-    .option('--idle-minutes <n>', 'how long the sandbox is kept after a turn', wholeNumber(1, 60))
+    .option('--idle-minutes <n>', 'how long the sandbox is kept after a turn', wholeNumber(0, 60))
     .option('--mcp <file>', 'JSON file with tool servers by name')
     .option('--public', 'let who has the link of the run see it without a key')
     .option('--no-public', 'let nobody see it without a key, where it would be so')
@@ -48,7 +48,7 @@ export async function agentConfigOf(options: AgentOptions): Promise<AmbientAgent
     ...(options.permission ? { permissions: options.permission } : {}),
     ...(options.harness || options.reasoning ? { harness: harnessOf(options) } : {}),
     ...(options.basePrompt ? { base_prompt: options.basePrompt } : {}),
-    ...(options.idleMinutes ? { idle_timeout_minutes: options.idleMinutes } : {}),
+    ...(options.idleMinutes !== undefined ? { idle_timeout_minutes: options.idleMinutes } : {}),
     ...(options.public === undefined
       ? {}
       : { session_sharing: { public_access: options.public ? ('VIEWER' as const) : ('NONE' as const) } }),

@@ -3016,6 +3016,8 @@ export interface components {
             started_at?: string | null;
             state: components["schemas"]["RunState"];
             status_message?: components["schemas"]["RunStatusMessage"];
+            /** @description The prompt, and the messages that came before the run began, with empty lines between them. Cut as `prompt` is in a list. */
+            submitted_prompt: string;
             /**
              * @deprecated
              * @description The same as `run_id`.
@@ -3023,6 +3025,8 @@ export interface components {
             task_id: string;
             title: string;
             trigger?: components["schemas"]["RunTrigger"];
+            /** @description The page of the schedule or the trigger that created the run. */
+            trigger_url?: string;
             /**
              * Format: date-time
              * @description Grows strictly with every change of a field, not with output.
@@ -3101,6 +3105,8 @@ export interface components {
             created_by: components["schemas"]["RunCreatorInfo"];
             cron_schedule: string;
             enabled: boolean;
+            /** @description That of its runs, as it is now. Not in lists. */
+            environment?: components["schemas"]["EnvironmentConfig"];
             history: {
                 /** @description When its last run was created. */
                 last_ran: string | null;

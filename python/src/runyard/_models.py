@@ -2355,6 +2355,8 @@ class RunItem(WireModel):
     prompt: str
     prompt_truncated: bool | None = None
     """In a list: `prompt` holds the first 2,048 characters only. `GET /agent/runs/{run_id}` has all of it."""
+    submitted_prompt: str
+    """The prompt, and the messages that came before the run began, with empty lines between them. Cut as `prompt` is in a list."""
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
     updated_at: datetime
@@ -2389,6 +2391,8 @@ class RunItem(WireModel):
     request_usage: RequestUsage | None = None
     schedule: RunSchedule | None = None
     trigger: RunTrigger | None = None
+    trigger_url: str | None = None
+    """The page of the schedule or the trigger that created the run."""
     scope: RunItemScope
     execution_location: Literal["LOCAL", "REMOTE"] | str
     is_sandbox_running: bool
@@ -2431,6 +2435,7 @@ class ScheduledAgentItem(WireModel):
     """Of the last change by somebody, not of its runs."""
     created_by: RunCreatorInfo
     updated_by: RunCreatorInfo
+    environment: EnvironmentConfig | None = None
     agent_uid: str | None = None
     """The identity that executes its runs."""
     scope: ScheduledAgentItemScope

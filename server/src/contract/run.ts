@@ -135,6 +135,10 @@ export const RunItem = z
       description:
         'In a list: `prompt` holds the first 2,048 characters only. `GET /agent/runs/{run_id}` has all of it.',
     }),
+    submitted_prompt: z.string().meta({
+      description:
+        'The prompt, and the messages that came before the run began, with empty lines between them. Cut as `prompt` is in a list.',
+    }),
     created_at: Timestamp,
     updated_at: Timestamp.meta({
       description: 'Grows strictly with every change of a field, not with output.',
@@ -182,6 +186,10 @@ export const RunItem = z
     request_usage: RequestUsage.optional(),
     schedule: RunSchedule.optional(),
     trigger: RunTrigger.optional(),
+    trigger_url: z
+      .string()
+      .optional()
+      .meta({ description: 'The page of the schedule or the trigger that created the run.' }),
     scope: z.object({ type: z.enum(['User', 'Team']), uid: z.string().optional() }),
     execution_location: z.enum(['LOCAL', 'REMOTE']),
     is_sandbox_running: z.boolean(),

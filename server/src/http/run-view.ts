@@ -1,13 +1,16 @@
 import { pageInfo } from '../contract/page-info.ts'
 import type { ListRunsResponse, RunItem, WaitingRun } from '../contract/run.ts'
-import type { ListedRun } from '../store/run-list.ts'
+import { LISTED_CHARACTERS, type ListedRun } from '../store/run-list.ts'
 import { viewUsage } from './usage-view.ts'
 
 /** A run, whole or from a list, which says what it has cut. */
 export type ShownRun = Omit<ListedRun, 'prompt_truncated' | 'base_prompt_truncated'> & Partial<ListedRun>
 
-/** A stored run as callers see it: nothing of sealed values, leases or sandboxes. `linkTo` makes the link to a run's page. */
-export function viewRun(run: ShownRun, linkTo: (run: ShownRun) => string, waiting?: WaitingRun): RunItem {
+/** Makes the links of a run. */
+export type LinkRun = (run: ShownRun) => Pick<RunItem, 'session_link' | 'trigger_url'>
+
+/** A stored run as callers see it: nothing of sealed values, leases or sandboxes. */
+export function viewRun(run: ShownRun, linkRun: LinkRun, waiting?: WaitingRun): RunItem {
   const working = run.claimed_at ? Date.now() - run.claimed_at.getTime() : 0
   return {
     run_id: run.run_id,
@@ -16,6 +19,7 @@ export function viewRun(run: ShownRun, linkTo: (run: ShownRun) => string, waitin
     state: run.state,
     prompt: run.prompt,
     ...(run.prompt_truncated ? { prompt_truncated: true } : {}),
+    submitted_prompt: submittedPrompt(run),
     created_at: run.created_at.toISOString(),
     updated_at: run.updated_at.toISOString(),
     started_at: run.started_at?.toISOString() ?? null,
@@ -29,7 +33,7 @@ export function viewRun(run: ShownRun, linkTo: (run: ShownRun) => string, waitin
     creator: run.creator,
     executor: run.executor,
     session_id: run.run_id,
-    session_link: linkTo(run),
+    ...linkRun(run),
     agent_config: run.config,
     ...(run.base_prompt_truncated ? { base_prompt_truncated: true } : {}),
     ...(run.resolved ? { resolved: run.resolved } : {}),
@@ -52,6 +56,13 @@ export function viewRun(run: ShownRun, linkTo: (run: ShownRun) => string, waitin
   }
 }
 
+/** In a list as long as the prompt may be there. */
+function submittedPrompt({ prompt, prompt_truncated, early_messages }: ShownRun): string {
+  if (prompt_truncated || !early_messages) return prompt
+  const whole = [prompt, early_messages].filter(Boolean).join('\n\n')
+  return prompt_truncated === undefined ? whole : [...whole].slice(0, LISTED_CHARACTERS).join('')
+}
+
 const viewFork = ({ run_id, sequence, turn }: NonNullable<ShownRun['fork_of']>): RunItem['fork_of'] => ({
   run_id,
   sequence,
@@ -61,10 +72,10 @@ const viewFork = ({ run_id, sequence, turn }: NonNullable<ShownRun['fork_of']>):
 export const viewRuns = (
   runs: ListedRun[],
   next_cursor: string | null,
-  linkTo: (run: ShownRun) => string,
+  linkRun: LinkRun,
   waiting: ReadonlyMap<string, WaitingRun>,
 ): ListRunsResponse => ({
-  runs: runs.map((run) => viewRun(run, linkTo, waiting.get(run.run_id))),
+  runs: runs.map((run) => viewRun(run, linkRun, waiting.get(run.run_id))),
   page_info: pageInfo(next_cursor),
 })
 

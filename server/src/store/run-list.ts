@@ -10,7 +10,7 @@ import type { Db } from './db.ts'
 import { findEnvironmentId } from './environments.ts'
 import { cutPage, isFollowed, type Paged } from './page.ts'
 import { hasUrl } from './run-urls.ts'
-import { type RunRow, selectOfRuns, visibleTo } from './runs.ts'
+import { EARLY_MESSAGES, type RunRow, selectOfRuns, visibleTo } from './runs.ts'
 import { among } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
@@ -59,6 +59,7 @@ export interface ListedRun
     RunRow,
     | (typeof LISTED)[number]
     | 'prompt'
+    | 'early_messages'
     | 'config'
     | 'input_tokens'
     | 'output_tokens'
@@ -74,16 +75,17 @@ export interface ListedRun
 }
 
 /** Of each text that may be long, a list has as many characters as the search looks at. */
-const LISTED_CHARACTERS = sql.lit(2048)
+export const LISTED_CHARACTERS = 2048
+const CHARACTERS = sql.lit(LISTED_CHARACTERS)
 
 // Sizes are compared in bytes: for them the text need not be read.
 const select = selectOfRuns(sql`${sql.join(LISTED.map((column) => sql.ref(`r.${column}`)))},
-  left(r.prompt, ${LISTED_CHARACTERS}) as prompt,
-  octet_length(r.prompt) > octet_length(left(r.prompt, ${LISTED_CHARACTERS})) as prompt_truncated,
-  case when char_length(r.config->>'base_prompt') > ${LISTED_CHARACTERS}
-    then jsonb_set(r.config, '{base_prompt}', to_jsonb(left(r.config->>'base_prompt', ${LISTED_CHARACTERS})))
+  left(r.prompt, ${CHARACTERS}) as prompt, left(${EARLY_MESSAGES}, ${CHARACTERS}) as early_messages,
+  octet_length(r.prompt) > octet_length(left(r.prompt, ${CHARACTERS})) as prompt_truncated,
+  case when char_length(r.config->>'base_prompt') > ${CHARACTERS}
+    then jsonb_set(r.config, '{base_prompt}', to_jsonb(left(r.config->>'base_prompt', ${CHARACTERS})))
     else r.config end as config,
-  coalesce(char_length(r.config->>'base_prompt') > ${LISTED_CHARACTERS}, false) as base_prompt_truncated`)
+  coalesce(char_length(r.config->>'base_prompt') > ${CHARACTERS}, false) as base_prompt_truncated`)
 
 /** Expressions match the indexes; "C" collation sorts the same everywhere. */
 const SORT: Record<SortKey, RawBuilder<unknown>> = {

@@ -82,6 +82,8 @@ export interface RunRow {
   harness_state: Record<string, unknown> | null
   title: string
   prompt: string
+  /** Messages that came before it began, with empty lines between them; `null`: none did. */
+  early_messages: string | null
   name: string | null
   model_id: string | null
   environment_id: string | null
@@ -175,7 +177,12 @@ export const selectOfRuns = (columns: RawBuilder<unknown>): RawBuilder<unknown> 
       from (${ARTIFACTS}) a), '[]') as artifacts, ${USAGE_OF_RUN} as usage
   from runs r join principals c on c.principal_id = r.creator_id join principals e on e.principal_id = r.principal_id`
 
-const selectRuns = selectOfRuns(sql`r.*`)
+/** What was added to the prompt of the run `r` while it waited. */
+export const EARLY_MESSAGES = sql`(
+  select string_agg(f.message, E'\n\n' order by f.position) from followups f
+  where f.run_id = r.run_id and f.outcome = 'queued_prompt' and f.message <> '')`
+
+const selectRuns = selectOfRuns(sql`r.*, ${EARLY_MESSAGES} as early_messages`)
 
 /**
  * Stores a run, its first two events (QUEUED, the prompt), its attachments and, when given, the idempotency key: one

@@ -9,6 +9,7 @@ import type { CatchUp, ListSchedulesQuery, Overlap } from '../contract/schedule.
 import { brokenCursor, decodeCursor, encodeCursor, isPlainText } from './cursor.ts'
 import { type Db, transact } from './db.ts'
 import { cutPage, isFollowed, type Paged } from './page.ts'
+import { person } from './runs.ts'
 import { now } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
@@ -72,9 +73,6 @@ const COLUMNS = [
   ...['title', 'priority', 'budget', 'output_schema'],
   ...['metadata', 'scope', 'next_run_at', 'last_ran_at', 'last_spawn_error', 'created_at', 'updated_at'],
 ]
-const person = (alias: string): RawBuilder<unknown> =>
-  sql`jsonb_build_object('uid', ${sql.ref(`${alias}.principal_id`)}, 'type', ${sql.ref(`${alias}.type`)},
-    'display_name', ${sql.ref(`${alias}.display_name`)})`
 const LISTED = sql`${sql.join(COLUMNS.map((column) => sql.ref(`s.${column}`)))},
   ${person('c')} as creator, ${person('e')} as editor`
 const PEOPLE = sql`join principals c on c.principal_id = s.creator_id join principals e on e.principal_id = s.editor_id`

@@ -108,7 +108,7 @@ const EffortFields = ({ form, set }: Part) => (
       label="Keep sandbox, minutes"
       hint="After each turn, for the next message."
       type="number"
-      min="1"
+      min="0"
       max="60"
       step="1"
       placeholder="10"

@@ -46,6 +46,7 @@ const run = {
   title: request.title,
   state: 'SUCCEEDED',
   prompt: PROMPT,
+  submitted_prompt: PROMPT,
   created_at: '2026-11-24T09:14:02.655Z',
   updated_at: '2026-11-24T09:17:41.120Z',
   started_at: '2026-11-24T09:14:03.118Z',

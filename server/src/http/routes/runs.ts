@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
 import { ROUTES } from '../../contract/routes.ts'
-import type { RunSourceType } from '../../contract/run.ts'
+import type { RunItem, RunSourceType } from '../../contract/run.ts'
 import { isUuid } from '../../contract/run-id.ts'
 import { withAttachments } from '../../intake/attachments.ts'
 import { MAX_TREE } from '../../intake/child-run.ts'
@@ -21,7 +21,10 @@ import { isOpenByLink } from '../session-access.ts'
 export function serveRuns(app: FastifyInstance, services: Services): void {
   const { store, watch, blobs, settings, sessions } = services
 
-  const linkFor = (actor: Actor) => (run: ShownRun) => sessions.sessionLink(run, actor)
+  const linkFor = (actor: Actor) => (run: ShownRun) => ({
+    session_link: sessions.sessionLink(run, actor),
+    ...linkOrigin(run, settings.public_url),
+  })
 
   const asker = (actor: Actor) => ({ actor, default_pool: settings.default_pool })
   const whyQueued = (runs: ReadonlyArray<Pick<RunRow, 'run_id' | 'state'>>, actor: Actor) => {
@@ -115,6 +118,12 @@ export async function requireRun(services: Services, run_id: string, actor: Acto
   const run = await findRun(services.store.db, requireRunId(run_id), actor)
   if (!run) throw noSuchRun()
   return run
+}
+
+/** The page of what created the run. */
+function linkOrigin({ schedule, trigger }: ShownRun, public_url: string): Pick<RunItem, 'trigger_url'> {
+  if (schedule) return { trigger_url: `${public_url}/schedules/${schedule.schedule_id}` }
+  return trigger ? { trigger_url: `${public_url}/triggers/${trigger.trigger_id}` } : {}
 }
 
 function sourceOf(header: unknown): RunSourceType {

@@ -10,6 +10,7 @@ import { requireSchema } from '../../intake/new-run.ts'
 import { resolveSchedule, type ScheduleServices } from '../../intake/schedule.ts'
 import { warnOfRuns } from '../../intake/waiting.ts'
 import type { Db } from '../../store/db.ts'
+import { readEnvironment } from '../../store/environments.ts'
 import { type FiringRow, listFirings } from '../../store/firings.ts'
 import {
   deleteSchedule,
@@ -39,7 +40,13 @@ export function serveSchedules(app: FastifyInstance, services: Services): void {
     const asker = { actor, default_pool: settings.default_pool }
     const viewed = viewFound(row)
     const { agent_config, agent_uid } = viewed
-    return { ...viewed, ...(await warnOfRuns(db, { ...agent_config, agent_uid }, asker)) }
+    const { environment_id } = agent_config
+    const environment = environment_id ? await readEnvironment(db, environment_id, actor) : null
+    return {
+      ...viewed,
+      ...(environment ? { environment: environment.config } : {}),
+      ...(await warnOfRuns(db, { ...agent_config, agent_uid }, asker)),
+    }
   }
 
   serve(app, services, ROUTES.listSchedules, async ({ query, actor }) => {

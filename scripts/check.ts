@@ -25,6 +25,7 @@ const CHECKS: Record<string, string[]> = {
   'lint and format': ['biome', 'check', '--error-on-warnings', '.'],
   'generated files': ['node', 'scripts/generate.ts', '--check'],
   'import rules': ['node', 'scripts/import-rules.ts'],
+  'changes of the API': ['node', 'scripts/api-changes.ts'],
 }
 const PYTHON_CHECKS: Record<string, string[]> = {
   // Each of these also says where the oldest supported Python, 3.10, would not understand.

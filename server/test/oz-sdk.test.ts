@@ -118,16 +118,21 @@ describe('oz-agent-sdk', () => {
     const root = new URL('../..', import.meta.url)
     const page = readFileSync(new URL('docs/oz-clients.md', root), 'utf8')
     const { PATH = '' } = process.env
-    const env = { PATH, OZ_API_BASE_URL: service.base_url, WARP_API_KEY: service.api_key }
-    const print = async (language: string, program: string, ...args: string[]) => {
-      const [, code] = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?\\n)\`\`\``).exec(page) ?? []
-      assert(code, language)
-      const { stdout } = await promisify(execFile)(program, [...args, code], { cwd: root, env })
-      assert.match(stdout, /^SUCCEEDED http:\/\/\S+\n$/)
+    const env = {
+      ...{ PATH, OZ_API_BASE_URL: service.base_url, WARP_BASE_URL: service.base_url },
+      WARP_API_KEY: service.api_key,
     }
-    await print('js', process.execPath, '--input-type=module', '--eval')
+    const print = async (language: string, program: string, ...args: string[]) => {
+      const programs = [...page.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?\\n)\`\`\``, 'g'))]
+      for (const [, code = ''] of programs) {
+        const { stdout } = await promisify(execFile)(program, [...args, code], { cwd: root, env })
+        assert.match(stdout, /^SUCCEEDED http:\/\/\S+\n$/)
+      }
+      return programs.length
+    }
+    assert.equal(await print('js', process.execPath, '--input-type=module', '--eval'), 1)
     const python = setupPython()
-    if ('python' in python) await print('python', python.python, '-c')
+    if ('python' in python) assert.equal(await print('python', python.python, '-c'), 2)
     else t.diagnostic(`Python: ${python.missing}`)
   })
 

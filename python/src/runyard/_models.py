@@ -10,6 +10,12 @@ from typing_extensions import TypeAliasType
 
 from runyard._wire_model import WireModel
 
+ActionCategory = TypeAliasType(
+    "ActionCategory",
+    Literal["command", "files", "search", "integration", "documents", "computer", "review", "skill"] | str,
+)
+"""The kind of work. A tool of a tool server is an `integration`."""
+
 
 class AgentIdentityMemoryAutoMemory(WireModel):
     enabled: bool
@@ -93,12 +99,8 @@ class ArtifactItemFileData(WireModel):
 class ArtifactItemPlanData(WireModel):
     document_uid: str
     artifact_uid: str | None = None
+    notebook_uid: str | None = None
     title: str | None = None
-
-
-class ArtifactItemPullRequestData(WireModel):
-    branch: str
-    url: str
 
 
 class ArtifactItemScreenshotData(WireModel):
@@ -120,6 +122,21 @@ class ArtifactResponseData(WireModel):
     sha256: str
     title: str | None = None
     description: str | None = None
+    content: str | None = None
+    """Of a `PLAN`: its text, in Markdown."""
+    document_uid: str | None = None
+    """Of a `PLAN`: the same as `artifact_uid`."""
+    notebook_uid: str | None = None
+    """Of a `PLAN`: the same as `artifact_uid`."""
+
+
+class ArtifactResponseSourceLinks(WireModel):
+    """Of a `FILE` and a `SCREENSHOT`: where it comes from."""
+
+    run_url: str | None = None
+    """The run's page."""
+    pull_request_urls: list[str] | None = None
+    """Those that the run and its relatives opened, of runs that the caller may see; at most 100."""
 
 
 class Attachment(WireModel):
@@ -196,6 +213,25 @@ class ChangesPushedEventDataPullRequest(WireModel):
     url: str
 
 
+class ClaudeTokens(WireModel):
+    """As Claude Code counts: tokens of the cache are not among `input_tokens`."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class CodexTokens(WireModel):
+    """As Codex counts: tokens of the cache are among `input_tokens`."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
+    total_tokens: int | None = None
+
+
 class ComparedRepository(WireModel):
     directory: str
     """Folder below /workspace."""
@@ -222,44 +258,49 @@ class ContextCompactedEventData(WireModel):
     """The message or tool call from which on everything stays as it was; absent: the summary stands for all before it."""
 
 
+class ConversationActionBlock(WireModel):
+    type: Literal["action"]
+    id: str
+    """The `tool_call_id` in the log."""
+    category: ActionCategory
+    name: str
+    """The tool, as the agent names it."""
+    input: dict[str, Any]
+    title: str | None = None
+    """A short line for people."""
+
+
+class ConversationActionResultBlockOutput(WireModel):
+    text: str
+    is_truncated: Literal[True] | None = None
+    """The action printed more than 64 KiB, and `text` is the end. The events have more."""
+    exit_code: int | None = None
+    duration_ms: int | None = None
+
+
+class ConversationEventBlock(WireModel):
+    type: Literal["event"]
+    name: str
+    """The event in the log. `reasoning` is what the model thought before it answered; `data.text` has it."""
+    data: dict[str, Any]
+    message_id: str | None = None
+    """The message in the log that it comes from."""
+
+
+class ConversationInterruptResponse(WireModel):
+    run_id: str
+
+
 class ConversationRedirect(WireModel):
     session_id: str | None = None
     """To be watched instead: the conversation goes on there. Absent where nothing is at work."""
 
 
-class ConversationStepMessageBlockAction(WireModel):
-    type: Literal["action"]
-    action_id: str
-    name: str
-    input: dict[str, Any]
-    title: str | None = None
-
-
-class ConversationStepMessageBlockActionResult(WireModel):
-    type: Literal["action_result"]
-    action_id: str
-    is_error: bool
-    output: str
-    output_truncated: bool | None = None
-    """It printed more than 64 KiB, and `output` is the end. The events have more of it."""
-    exit_code: int | None = None
-    duration_ms: int | None = None
-
-
-class ConversationStepMessageBlockEvent(WireModel):
-    type: Literal["event"]
-    event_type: str
-    data: dict[str, Any]
-
-
-class ConversationStepMessageBlockReasoning(WireModel):
-    type: Literal["reasoning"]
-    text: str
-
-
-class ConversationStepMessageBlockText(WireModel):
+class ConversationTextBlock(WireModel):
     type: Literal["text"]
     text: str
+    message_id: str | None = None
+    """The message in the log that it comes from."""
 
 
 class CreateAgentIdentityRequestMemoryAutoMemory(WireModel):
@@ -305,6 +346,11 @@ class DeleteScheduleResponse(WireModel):
 
 class DeleteTriggerResponse(WireModel):
     success: bool
+
+
+class EgressRanges(WireModel):
+    cidrs: list[str]
+    """IPv4 and IPv6 networks, as in `203.0.113.0/28`, each once. Empty while the operator names none (`RUNYARD_EGRESS_RANGES`)."""
 
 
 class EgressRefusedEventData(WireModel):
@@ -472,10 +518,35 @@ class HarnessConfig(WireModel):
     reasoning_level: str | None = None
 
 
+class HarnessToolCalls(WireModel):
+    byName: dict[str, int]
+    total: int
+    """The sum of `byName`."""
+
+
 class InferenceProvidersAws(WireModel):
     role_arn: str | None = None
     region: str | None = None
     disabled: bool | None = None
+
+
+class InferenceUsageCostInCents(WireModel):
+    """US cents; 0 where the price of the model is not known."""
+
+    input_cost_in_cents: float
+    input_cache_read_cost_in_cents: float
+    input_cache_write_cost_in_cents: float
+    output_cost_in_cents: float
+
+
+class InferenceUsageTokenCount(WireModel):
+    """Tokens."""
+
+    input: int
+    """Without those of the cache."""
+    input_cache_read: int
+    input_cache_write: int
+    output: int
 
 
 class InterruptResponse(WireModel):
@@ -544,6 +615,7 @@ class ModelPrices(WireModel):
     input: float
     output: float
     cached_input: float | None = None
+    cache_write: float | None = None
 
 
 class ModelSwitchedEventData(WireModel):
@@ -557,6 +629,14 @@ class ModelSwitchedEventData(WireModel):
     """Why: the provider was away until no new try was left; the account has no credit; its key was refused; it does not have the model, or is not set up; it refused the request; a follow-up asked for it."""
     message: str | None = None
     """What went wrong, in the words of a failed run."""
+
+
+class ModelTokenUsage(WireModel):
+    model_id: str
+    total_tokens: int
+    usage_type: Literal["warp", "byok", "custom_endpoint"] | str
+    """Always `warp`, the wire format's word for a model that the service gives access to."""
+    tokens_by_category: dict[str, int]
 
 
 class ModelToldEventData(WireModel):
@@ -673,6 +753,12 @@ class PullRequestItem(WireModel):
     merge_method: MergeMethod | None = None
 
 
+PullRequestStatus = TypeAliasType(
+    "PullRequestStatus", Literal["open", "draft", "merged", "closed", "unknown"] | str
+)
+"""As its host last said: when the run opened it, by a trigger, or to `GET /agent/runs/{run_id}/pull-requests`, which asks again. `unknown`: it never did."""
+
+
 class PutGrantsRequest(WireModel):
     resource_type: GrantedKind
     resource_id: str
@@ -705,14 +791,6 @@ class RegistryAccess(WireModel):
     """As names of images begin: `ghcr.io`, `registry.internal:5000`; `docker.io` for those without a host."""
     username: str
     """Whose password it is."""
-
-
-class RequestUsage(WireModel):
-    inference_cost_usd: float | None = None
-    """US dollars, where the price of the model is known."""
-    total_tokens: int
-    input_tokens: int
-    output_tokens: int
 
 
 class ResolvedRunSkill(WireModel):
@@ -777,6 +855,10 @@ class RunItemAgentSkill(WireModel):
 class RunItemScope(WireModel):
     type: Literal["User", "Team"] | str
     uid: str | None = None
+
+
+class RunReference(WireModel):
+    run_id: str
 
 
 class RunSchedule(WireModel):
@@ -932,6 +1014,26 @@ TaskStatus = TypeAliasType(
 """`running`: the run, or a run below it, is queued or at work. The others are about the run itself: `failed` (FAILED or ERROR), `blocked`, `cancelled`, `complete` (SUCCEEDED)."""
 
 
+TimelineEventType = TypeAliasType(
+    "TimelineEventType",
+    Literal[
+        "oz_run_created",
+        "oz_run_claimed",
+        "worker_container_ready",
+        "shared_session_started",
+        "agent_started",
+        "oz_run_done",
+        "oz_run_blocked",
+        "oz_run_cancelled",
+        "oz_run_failed",
+        "oz_run_errored",
+        "vm_shutdown",
+    ]
+    | str,
+)
+"""`oz_run_created`: the run was stored. `oz_run_claimed`: a worker took it. `worker_container_ready`: its sandbox stands. `shared_session_started`: people can follow what happens in it. `agent_started`: the setup is done and the agent works. `oz_run_done`, `oz_run_blocked`, `oz_run_cancelled`, `oz_run_failed`, `oz_run_errored`: its state changed to SUCCEEDED, BLOCKED, CANCELLED, FAILED or ERROR. `vm_shutdown`: the worker stopped everything in the sandbox."""
+
+
 class ToolCallEventData(WireModel):
     tool_call_id: str
     name: str
@@ -1025,7 +1127,7 @@ class UnknownArtifactItem(WireModel):
     data: dict[str, Any]
 
 
-class UnknownConversationStepMessageBlock(WireModel):
+class UnknownConversationBlock(WireModel):
     """What a newer service sends and this version does not know, as it came."""
 
     type: str
@@ -1043,12 +1145,30 @@ class UnknownEvent(WireModel):
     data: dict[str, Any]
 
 
+class UnknownHarnessUsage(WireModel):
+    """What a newer service sends and this version does not know, as it came."""
+
+    harness: str
+    capturedAt: datetime
+    """When the run used something last."""
+    captureSequence: int
+    """The place of that event in the log."""
+    executionId: int
+    """The execution that used it. The counts are of all executions."""
+    metricsVersion: Literal[1]
+    snapshot: dict[str, Any]
+
+
 class UpdateAgentIdentityRequestMemoryAutoMemory(WireModel):
     enabled: bool | None = None
 
 
 class UpdateAgentIdentityRequestSecret(WireModel):
     name: str
+
+
+UsageCoverage = TypeAliasType("UsageCoverage", Literal["known", "partial", "unavailable"] | str)
+"""`partial`: some answers of models did not say it all. `unavailable`: nothing is known."""
 
 
 class UsageDay(WireModel):
@@ -1063,22 +1183,20 @@ class UsageDay(WireModel):
     """Ended ERROR: the service’s fault, or a provider’s."""
     cancelled: int
     total_tokens: int
+    cache_read_tokens: int
+    """Of them, those that providers read from their caches."""
+    cache_write_tokens: int
+    """Of them, those that providers wrote into their caches."""
     cost_usd: float
 
 
-class UsageEventData(WireModel):
-    model_id: str
-    input_tokens: int
-    output_tokens: int
-    total_tokens: int
-    cached_input_tokens: int | None = None
-    inference_cost_usd: float | None = None
-    by_gateway: Literal[True] | None = None
-    """Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction` and `estimated`: a step of the agent ended."""
-    by_compaction: Literal[True] | None = None
-    """The conversation so far was summarised (`context.compacted`); no step of the agent."""
-    estimated: Literal[True] | None = None
-    """The answer of the model did not say it all, or was given up."""
+class UsageEventDataInferenceCostPartsUsd(WireModel):
+    """What the cost is made of; `input` is that of tokens beside the cache."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
 
 
 class UsageFigures(WireModel):
@@ -1091,6 +1209,10 @@ class UsageFigures(WireModel):
     """Ended ERROR: the service’s fault, or a provider’s."""
     cancelled: int
     total_tokens: int
+    cache_read_tokens: int
+    """Of them, those that providers read from their caches."""
+    cache_write_tokens: int
+    """Of them, those that providers wrote into their caches."""
     cost_usd: float
     blocked: int
     """Wait for a person."""
@@ -1111,6 +1233,10 @@ class UsageOfAgent(WireModel):
     """Ended ERROR: the service’s fault, or a provider’s."""
     cancelled: int
     total_tokens: int
+    cache_read_tokens: int
+    """Of them, those that providers read from their caches."""
+    cache_write_tokens: int
+    """Of them, those that providers wrote into their caches."""
     cost_usd: float
     blocked: int
     """Wait for a person."""
@@ -1133,6 +1259,10 @@ class UsageOfEnvironment(WireModel):
     """Ended ERROR: the service’s fault, or a provider’s."""
     cancelled: int
     total_tokens: int
+    cache_read_tokens: int
+    """Of them, those that providers read from their caches."""
+    cache_write_tokens: int
+    """Of them, those that providers wrote into their caches."""
     cost_usd: float
     blocked: int
     """Wait for a person."""
@@ -1153,6 +1283,10 @@ class UsageOfModel(WireModel):
     """Ended ERROR: the service’s fault, or a provider’s."""
     cancelled: int
     total_tokens: int
+    cache_read_tokens: int
+    """Of them, those that providers read from their caches."""
+    cache_write_tokens: int
+    """Of them, those that providers wrote into their caches."""
     cost_usd: float
     blocked: int
     """Wait for a person."""
@@ -1349,11 +1483,10 @@ class ArtifactItemPlan(WireModel):
     data: ArtifactItemPlanData
 
 
-class ArtifactItemPullRequest(WireModel):
-    artifact_type: Literal["PULL_REQUEST"]
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    data: ArtifactItemPullRequestData
+class ArtifactItemPullRequestData(WireModel):
+    branch: str
+    url: str
+    status: PullRequestStatus
 
 
 class ArtifactItemScreenshot(WireModel):
@@ -1369,6 +1502,7 @@ class ArtifactResponse(WireModel):
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: ArtifactResponseData
+    source_links: ArtifactResponseSourceLinks | None = None
 
 
 class AttemptLostEvent(WireModel):
@@ -1407,6 +1541,26 @@ class ChangesPushedEventData(WireModel):
     """Nothing was pushed or opened: another run's open pull request has exactly these files. Branch and commit are its own."""
 
 
+class ClaudeHarnessUsageSnapshotCoverage(WireModel):
+    tokenStatus: UsageCoverage
+    toolStatus: UsageCoverage
+
+
+class ClaudeHarnessUsageSnapshotPayloadAttribution(WireModel):
+    model: str
+    usage: ClaudeTokens
+
+
+class CodexHarnessUsageSnapshotCoverage(WireModel):
+    tokenStatus: UsageCoverage
+    toolStatus: UsageCoverage
+
+
+class CodexHarnessUsageSnapshotPayloadAttribution(WireModel):
+    model: str
+    usage: CodexTokens
+
+
 class ContextCompactedEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -1417,18 +1571,52 @@ class ContextCompactedEvent(WireModel):
     data: ContextCompactedEventData
 
 
-ConversationStepMessageBlock = TypeAliasType(
-    "ConversationStepMessageBlock",
+class ConversationActionResultBlock(WireModel):
+    type: Literal["action_result"]
+    action_id: str
+    category: ActionCategory
+    name: str
+    state: Literal["running", "completed", "failed", "denied"] | str
+    """`denied`: the action was not carried out, because a person or a rule did not allow it."""
+    output: ConversationActionResultBlockOutput
+
+
+ConversationBlock = TypeAliasType(
+    "ConversationBlock",
     Annotated[
-        ConversationStepMessageBlockText
-        | ConversationStepMessageBlockReasoning
-        | ConversationStepMessageBlockAction
-        | ConversationStepMessageBlockActionResult
-        | ConversationStepMessageBlockEvent
-        | UnknownConversationStepMessageBlock,
+        ConversationTextBlock
+        | ConversationActionBlock
+        | ConversationActionResultBlock
+        | ConversationEventBlock
+        | UnknownConversationBlock,
         Field(union_mode="left_to_right"),
     ],
 )
+
+
+class ConversationFollowupResponse(WireModel):
+    followup_id: str
+    outcome: FollowupOutcome
+    run_id: str
+    """The run that got the message."""
+
+
+class ConversationMessage(WireModel):
+    role: Literal["user", "assistant", "tool", "system"] | str
+    content: list[ConversationBlock]
+    message_ids: list[str]
+    """The messages and tool calls in the log that it comes from; of others the run and sequence."""
+    run_id: str
+    timestamp: datetime
+    """RFC 3339, UTC, milliseconds."""
+
+
+class ConversationStepRun(WireModel):
+    run_id: str
+    parent_run_id: str
+    conversation_id: str
+    state: RunState
+    page_info: PageInfo
 
 
 class CreateAgentIdentityRequestMemory(WireModel):
@@ -1568,6 +1756,14 @@ class InferenceProviders(WireModel):
     aws: InferenceProvidersAws | None = None
 
 
+class InferenceUsage(WireModel):
+    token_count: InferenceUsageTokenCount
+    cost_in_cents: InferenceUsageCostInCents
+    web_search_count: int
+    """Always 0: searches of providers are not counted."""
+    web_search_cost_in_cents: float
+
+
 class InterruptedEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -1633,12 +1829,15 @@ class MessageUserEventData(WireModel):
 
 
 class Model(WireModel):
-    model_id: str
-    """What `config.model_id` takes: `provider/model`."""
-    provider: str
-    display_name: str | None = None
+    id: str
+    """The value for `config.model_id`: `provider/model`."""
+    display_name: str
+    provider: Literal["OPENAI", "ANTHROPIC", "GOOGLE", "UNKNOWN"] | str
+    """The company that made the model, whichever provider serves it."""
+    vision_supported: bool
+    """The model takes images, as its provider or its name says."""
     context_window: int | None = None
-    """Tokens, where it is known."""
+    """In tokens, if it is known."""
     prices: ModelPrices | None = None
 
 
@@ -1850,6 +2049,19 @@ class SetupOutputEvent(WireModel):
     data: SetupOutputEventData
 
 
+class TimelineEvent(WireModel):
+    event_uuid: str
+    """Stays the same however often the timeline is read."""
+    event_type: TimelineEventType
+    run_id: str
+    execution_id: int | None = None
+    """The execution it belongs to: from 1."""
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    payload: dict[str, Any] | None = None
+    """Details, such as `attempt`, `worker_id`, `duration_ms` and `status_message`."""
+
+
 class ToolCallEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -1938,17 +2150,27 @@ class Usage(WireModel):
     by_agent: list[UsageOfAgent]
     """Most runs first, at most 100; so are the others."""
     by_model: list[UsageOfModel]
+    """A run that used several models is one of each; tokens and cost are those of the model."""
     by_environment: list[UsageOfEnvironment]
 
 
-class UsageEvent(WireModel):
-    sequence: int
-    """Place in the log: from 1, without gaps."""
-    run_id: str
-    type: Literal["usage"]
-    occurred_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    data: UsageEventData
+class UsageEventData(WireModel):
+    model_id: str
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    cached_input_tokens: int | None = None
+    """Among the input tokens: those that the provider read from its cache."""
+    cache_write_tokens: int | None = None
+    """Among the input tokens: those that the provider wrote into its cache."""
+    inference_cost_usd: float | None = None
+    inference_cost_parts_usd: UsageEventDataInferenceCostPartsUsd | None = None
+    by_gateway: Literal[True] | None = None
+    """Commands in the sandbox called the model by the gateway, once or more. Absent, like `by_compaction` and `estimated`: a step of the agent ended."""
+    by_compaction: Literal[True] | None = None
+    """The conversation so far was summarised (`context.compacted`); no step of the agent."""
+    estimated: Literal[True] | None = None
+    """The answer of the model did not say it all, or was given up."""
 
 
 class Webhook(WireModel):
@@ -2032,6 +2254,8 @@ class AgentIdentity(WireModel):
     secrets: list[AgentIdentitySecret]
     """Always none."""
     memory: AgentIdentityMemory
+    warnings: list[str] | None = None
+    """What may not be as it was meant, as a pool that no worker serves. Not in lists."""
     creator: RunCreatorInfo
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
@@ -2114,19 +2338,18 @@ class ArtifactCreatedEvent(WireModel):
     data: ArtifactCreatedEventData
 
 
-ArtifactItem = TypeAliasType(
-    "ArtifactItem",
-    Annotated[
-        ArtifactItemPlan
-        | ArtifactItemPullRequest
-        | ArtifactItemScreenshot
-        | ArtifactItemFile
-        | ArtifactItemDiff
-        | ArtifactItemExternalReference
-        | UnknownArtifactItem,
-        Field(union_mode="left_to_right"),
-    ],
-)
+class ArtifactItemPullRequest(WireModel):
+    artifact_type: Literal["PULL_REQUEST"]
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ArtifactItemPullRequestData
+
+
+class CategoryUsage(WireModel):
+    platform_usage_in_cents: float
+    """Always 0."""
+    direct_api_inference_usage: dict[str, InferenceUsage]
+    """By model."""
 
 
 class ChangesPushedEvent(WireModel):
@@ -2139,13 +2362,31 @@ class ChangesPushedEvent(WireModel):
     data: ChangesPushedEventData
 
 
-class ConversationStepMessage(WireModel):
-    message_id: str
-    run_id: str
-    role: Literal["user", "assistant", "system"] | str
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    blocks: list[ConversationStepMessageBlock]
+class ClaudeHarnessUsageSnapshotPayload(WireModel):
+    usage: ClaudeTokens | None = None
+    attribution: list[ClaudeHarnessUsageSnapshotPayloadAttribution] | None = None
+    """By model."""
+    toolCalls: HarnessToolCalls | None = None
+
+
+class CodexHarnessUsageSnapshotPayload(WireModel):
+    usage: CodexTokens | None = None
+    attribution: list[CodexHarnessUsageSnapshotPayloadAttribution] | None = None
+    """By model."""
+    toolCalls: HarnessToolCalls | None = None
+
+
+class ConversationStep(WireModel):
+    id: str
+    messages: list[ConversationMessage]
+    steps: list[ConversationStep]
+    description: str | None = None
+    """The beginning of the caller's message, or the title of the run that did the step."""
+    started_at: datetime | None = None
+    """When its first message came."""
+    completed_at: datetime | None = None
+    """When the last thing happened in it, or in a step nested in it."""
+    run: ConversationStepRun | None = None
 
 
 class CreateAgentIdentityRequest(WireModel):
@@ -2281,8 +2522,8 @@ class ListEnvironmentsResponse(WireModel):
 
 class ListModelsResponse(WireModel):
     models: list[Model]
-    default_model_id: str | None = None
-    """What a run is answered by that names no model."""
+    default_model_id: str
+    """The model of a run that names none. Empty if the workers have no default model."""
 
 
 class ListSecretsResponse(WireModel):
@@ -2316,6 +2557,31 @@ class MessageUserEvent(WireModel):
     data: MessageUserEventData
 
 
+class RequestUsage(WireModel):
+    inference_cost_usd: float | None = None
+    """US dollars, where the price of the model is known."""
+    inference_cost: float | None = None
+    """The same: the wire format counts credits here, and a credit of Runyard is a US dollar."""
+    compute_cost: float
+    """Always 0: Runyard charges nothing for its machines."""
+    compute_cost_usd: float
+    platform_cost: float
+    """Always 0."""
+    platform_cost_usd: float
+    total_tokens: int
+    input_tokens: int
+    """Those of the cache included."""
+    output_tokens: int
+    cache_read_tokens: int
+    """Of the input tokens, those that providers read from their caches."""
+    cache_write_tokens: int
+    """Of the input tokens, those that providers wrote into their caches."""
+    model_token_usage: list[ModelTokenUsage]
+    """By model, most tokens first."""
+    usage_by_category: dict[str, CategoryUsage]
+    """`primary_agent`: steps of the agent. `conversation_compaction`: summaries of the conversation. `sandbox_commands`: what commands of the built-in agent asked of models."""
+
+
 class RunAgentRequest(WireModel):
     prompt: str | None = None
     """At most 1 MiB. Required unless a skill or `replay_of_run_id` is given."""
@@ -2345,72 +2611,17 @@ class RunAgentRequest(WireModel):
     budget: BudgetLimits | None = None
 
 
-class RunItem(WireModel):
-    run_id: str
-    """UUIDv7."""
-    task_id: Annotated[str, Field(deprecated=True)]
-    """The same as `run_id`."""
-    title: str
-    state: RunState
-    prompt: str
-    prompt_truncated: bool | None = None
-    """In a list: `prompt` holds the first 2,048 characters only. `GET /agent/runs/{run_id}` has all of it."""
-    submitted_prompt: str
-    """The prompt, and the messages that came before the run began, with empty lines between them. Cut as `prompt` is in a list."""
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    updated_at: datetime
-    """Grows strictly with every change of a field, not with output."""
-    started_at: datetime | None = None
-    """RFC 3339, UTC, milliseconds."""
-    finished_at: datetime | None = None
-    """RFC 3339, UTC, milliseconds."""
-    run_time: str | None = None
-    """Time from claims to ends of all executions, ISO 8601 duration."""
-    status_message: RunStatusMessage | None = None
-    waiting: WaitingRun | None = None
-    source: RunSourceType
-    creator: RunCreatorInfo
-    executor: RunCreatorInfo
-    session_id: str
-    session_link: str
-    """The live page of the run, for who signs in there. With `session_sharing` VIEWER it opens without that, for 15 minutes from this answer."""
-    agent_config: AmbientAgentConfig
-    base_prompt_truncated: bool | None = None
-    """In a list: the same of `agent_config.base_prompt`."""
-    resolved: ResolvedRun | None = None
-    agent_skill: RunItemAgentSkill | None = None
-    conversation_id: str
-    parent_run_id: str | None = None
-    root_run_id: str
-    replay_of_run_id: str | None = None
-    """The run whose prompt and configuration this one took over."""
-    fork_of: ForkedFrom | None = None
-    metadata: dict[str, str]
-    artifacts: list[ArtifactItem]
-    request_usage: RequestUsage | None = None
-    schedule: RunSchedule | None = None
-    trigger: RunTrigger | None = None
-    trigger_url: str | None = None
-    """The page of the schedule or the trigger that created the run."""
-    scope: RunItemScope
-    execution_location: Literal["LOCAL", "REMOTE"] | str
-    is_sandbox_running: bool
-    is_run_type_cancellable: bool
-    attempt: int
-    """Claims by a worker so far."""
-    execution: int
-    """Executions so far: one, and one more for each follow-up to an ended run."""
-    result: Any | None = None
-    """What satisfies `output_schema`, when one was given."""
-
-
 class RunStateEventData(WireModel):
     state: RunState
     previous_state: RunState | None = None
     execution: int
     attempt: int
     status_message: RunStatusMessage | None = None
+
+
+class RunTimeline(WireModel):
+    events: list[TimelineEvent]
+    """Oldest first."""
 
 
 class ScheduledAgentItem(WireModel):
@@ -2627,6 +2838,16 @@ class UpdateTriggerRequest(WireModel):
     enabled: bool
 
 
+class UsageEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["usage"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: UsageEventData
+
+
 class WebhookDelivery(WireModel):
     delivery_id: str
     """The `webhook-id` of the request: the same each time it is tried."""
@@ -2647,18 +2868,42 @@ class WebhookDelivery(WireModel):
     """Why the last attempt did not go well."""
 
 
-class ConversationStep(WireModel):
-    step: int
-    messages: list[ConversationStepMessage]
+ArtifactItem = TypeAliasType(
+    "ArtifactItem",
+    Annotated[
+        ArtifactItemPlan
+        | ArtifactItemPullRequest
+        | ArtifactItemScreenshot
+        | ArtifactItemFile
+        | ArtifactItemDiff
+        | ArtifactItemExternalReference
+        | UnknownArtifactItem,
+        Field(union_mode="left_to_right"),
+    ],
+)
+
+
+class ClaudeHarnessUsageSnapshot(WireModel):
+    coverage: ClaudeHarnessUsageSnapshotCoverage
+    payload: ClaudeHarnessUsageSnapshotPayload
+
+
+class CodexHarnessUsageSnapshot(WireModel):
+    coverage: CodexHarnessUsageSnapshotCoverage
+    payload: CodexHarnessUsageSnapshotPayload
+
+
+class Conversation(WireModel):
+    conversation_id: str
+    run_ids: list[str]
+    """The runs that this page is of."""
+    steps: list[ConversationStep]
+    """A step is a message of the caller and everything up to the next one. A step that is longer than a page goes on in the next page, under the same `id`. The runs that a step created are nested in it, and those below them, if the caller may see them: at most 100 runs, five deep, with 1 MiB of steps together; `run.page_info` says whose steps are not all here."""
+    page_info: PageInfo
 
 
 class ListDeliveriesResponse(WireModel):
     deliveries: list[WebhookDelivery]
-    page_info: PageInfo
-
-
-class ListRunsResponse(WireModel):
-    runs: list[RunItem]
     page_info: PageInfo
 
 
@@ -2672,6 +2917,66 @@ class ListTriggersResponse(WireModel):
     page_info: PageInfo
 
 
+class RunItem(WireModel):
+    run_id: str
+    """UUIDv7."""
+    task_id: Annotated[str, Field(deprecated=True)]
+    """The same as `run_id`."""
+    title: str
+    state: RunState
+    prompt: str
+    prompt_truncated: bool | None = None
+    """In a list: `prompt` holds the first 2,048 characters only. `GET /agent/runs/{run_id}` has all of it."""
+    submitted_prompt: str
+    """The prompt, and the messages that came before the run began, with empty lines between them. Cut as `prompt` is in a list."""
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    updated_at: datetime
+    """Grows strictly with every change of a field, not with output."""
+    started_at: datetime | None = None
+    """RFC 3339, UTC, milliseconds."""
+    finished_at: datetime | None = None
+    """RFC 3339, UTC, milliseconds."""
+    run_time: str | None = None
+    """Time from claims to ends of all executions, ISO 8601 duration."""
+    status_message: RunStatusMessage | None = None
+    waiting: WaitingRun | None = None
+    source: RunSourceType
+    creator: RunCreatorInfo
+    executor: RunCreatorInfo
+    session_id: str
+    session_link: str
+    """The live page of the run, for who signs in there. With `session_sharing` VIEWER it opens without that, for 15 minutes from this answer."""
+    agent_config: AmbientAgentConfig
+    base_prompt_truncated: bool | None = None
+    """In a list: the same of `agent_config.base_prompt`."""
+    resolved: ResolvedRun | None = None
+    agent_skill: RunItemAgentSkill | None = None
+    conversation_id: str
+    parent_run_id: str | None = None
+    root_run_id: str
+    replay_of_run_id: str | None = None
+    """The run whose prompt and configuration this one took over."""
+    fork_of: ForkedFrom | None = None
+    metadata: dict[str, str]
+    artifacts: list[ArtifactItem]
+    request_usage: RequestUsage | None = None
+    schedule: RunSchedule | None = None
+    trigger: RunTrigger | None = None
+    trigger_url: str | None = None
+    """The page of the schedule or the trigger that created the run."""
+    scope: RunItemScope
+    execution_location: Literal["LOCAL", "REMOTE"] | str
+    is_sandbox_running: bool
+    is_run_type_cancellable: bool
+    attempt: int
+    """Claims by a worker so far."""
+    execution: int
+    """Executions so far: one, and one more for each follow-up to an ended run."""
+    result: Any | None = None
+    """What satisfies `output_schema`, when one was given."""
+
+
 class RunStateEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -2682,20 +2987,41 @@ class RunStateEvent(WireModel):
     data: RunStateEventData
 
 
-class ConversationChild(WireModel):
-    """A run below one of the conversation."""
+class ClaudeHarnessUsage(WireModel):
+    harness: Literal["CLAUDE_CODE"]
+    capturedAt: datetime
+    """When the run used something last."""
+    captureSequence: int
+    """The place of that event in the log."""
+    executionId: int
+    """The execution that used it. The counts are of all executions."""
+    metricsVersion: Literal[1]
+    snapshot: ClaudeHarnessUsageSnapshot
 
-    run_id: str
-    parent_run_id: str
-    title: str
-    state: RunState
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    conversation_id: str
-    steps: list[ConversationStep]
-    """Of its conversation; none where the answer would be too large, and `page_info` says that there is more."""
+
+class CodexHarnessUsage(WireModel):
+    harness: Literal["CODEX"]
+    capturedAt: datetime
+    """When the run used something last."""
+    captureSequence: int
+    """The place of that event in the log."""
+    executionId: int
+    """The execution that used it. The counts are of all executions."""
+    metricsVersion: Literal[1]
+    snapshot: CodexHarnessUsageSnapshot
+
+
+HarnessUsage = TypeAliasType(
+    "HarnessUsage",
+    Annotated[
+        ClaudeHarnessUsage | CodexHarnessUsage | UnknownHarnessUsage, Field(union_mode="left_to_right")
+    ],
+)
+
+
+class ListRunsResponse(WireModel):
+    runs: list[RunItem]
     page_info: PageInfo
-    children: list[ConversationChild] | None = None
 
 
 RunEvent = TypeAliasType(
@@ -2734,15 +3060,14 @@ RunEvent = TypeAliasType(
 """An immutable entry in the log of a run."""
 
 
-class Conversation(WireModel):
+class RunHarnessUsage(WireModel):
+    available: bool
+    """False until Claude Code or Codex has used something, and of runs of other agents."""
+    run_id: str
     conversation_id: str
-    run_ids: list[str]
-    """The runs that this page is of."""
-    steps: list[ConversationStep]
-    """A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number."""
-    children: list[ConversationChild] | None = None
-    """Of the first page: the runs that its runs created, and those below these, as far as the caller may see them: at most 100, five deep, with steps of 1 MiB together."""
-    page_info: PageInfo
+    age_seconds: int | None = None
+    """Since `usage.capturedAt`."""
+    usage: HarnessUsage | None = None
 
 
 class ListEventsResponse(WireModel):
@@ -2751,4 +3076,4 @@ class ListEventsResponse(WireModel):
     """The log already holds events after the last one here."""
 
 
-ConversationChild.model_rebuild()
+ConversationStep.model_rebuild()

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
+import { BUDGETS } from '../src/budgets/budgets.ts'
 import type { HookAnswer, Trigger } from '../src/contract/trigger.ts'
+import { createCounter } from '../src/store/request-counts.ts'
 import { removeOldTriggerDeliveries } from '../src/store/trigger-deliveries.ts'
 import { onFace } from './support/face.ts'
 import { SIGN } from './support/sign-hook.ts'
@@ -60,5 +62,26 @@ onFace('bodies of deliveries', (face) => {
     assert.equal(await keptBytes(), 0)
     const { rows } = await sql`select 1 from trigger_deliveries`.execute(store.db)
     assert(rows.length >= 11, 'what happened is still told')
+  })
+
+  test('what comes again, and what cannot be read, counts as what is new', async () => {
+    const { app, admin, store } = face()
+    const { url, secret, updated_by } = await admin.json<Trigger & { secret: string }>(
+      'POST',
+      '/agent/triggers',
+      {
+        ...{ name: 'often', verification: 'github', prompt: 'x', agent_config: { worker_host: 'nobody' } },
+      },
+    )
+    const post = async (payload: string): Promise<number> => {
+      const headers = { host: '127.0.0.1', 'content-type': 'application/json' }
+      const signed = SIGN.github({ secret, body: payload, id: 'one' })
+      const request = { url: new URL(url).pathname, headers: { ...headers, ...signed }, payload }
+      return (await app.inject({ method: 'POST', ...request })).statusCode
+    }
+    const { most } = BUDGETS.deliveries
+    await createCounter(store.db, 'deliveries', most).consume(updated_by.uid, most - 3)
+    assert.deepEqual([await post('{"a":1}'), await post('{"a":1}'), await post('{"a":')], [202, 200, 400])
+    assert.deepEqual([await post('{"a":1}'), await post('{"a":2}')], [429, 429])
   })
 })

@@ -41,10 +41,8 @@ export function serveHooks(app: FastifyInstance, services: Services): void {
   const kept = createCounter(store.db, 'kept_deliveries', BUDGETS.kept_deliveries.most, DAY_S)
   const kept_filtered = createCounter(store.db, 'kept_filtered', BUDGETS.kept_filtered.most, DAY_S)
   const begin = async (hook: TriggerRow, sent: Sent, bytes: number): Promise<Done | null> => {
-    const owner = hook.editor.uid
-    refuseOver(await consume(counted, owner), BUDGETS.deliveries)
     const filtered = await whyFiltered(hook, sent)
-    const { is_over } = await consume(filtered === null ? kept : kept_filtered, owner, bytes)
+    const { is_over } = await consume(filtered === null ? kept : kept_filtered, hook.editor.uid, bytes)
     return deliver(intakeServices(services), hook, { ...sent, is_bare: is_over }, filtered)
   }
 
@@ -74,6 +72,8 @@ export function serveHooks(app: FastifyInstance, services: Services): void {
           await failures.count(request)
           throw new AppError('authentication_required', 'The signature is not right, or too old.')
         }
+        // Before it is read: what came before, or cannot be read, takes as much work.
+        refuseOver(await consume(counted, hook.editor.uid), BUDGETS.deliveries)
         // Reading 2 MiB and masking it are each a long piece of work: others have their turn between them.
         const payload = await reading.take(request, () => readPayload(posted))
         if (hook.verification === 'slack' && isRecord(payload) && payload.type === 'url_verification')

@@ -22,6 +22,7 @@ const GROUPS: Record<string, readonly Module[]> = {
       words: ['conversation', 'transcript'],
       load: async () => (await import('./commands/conversations.ts')).addConversationCommands,
     },
+    { words: ['timeline'], load: async () => (await import('./commands/timeline.ts')).addTimelineCommand },
     {
       words: ['diff', 'apply'],
       load: async () => (await import('./commands/changes.ts')).addChangeCommands,

@@ -67,6 +67,7 @@ const OTHERS = [
   ['approve', RUN],
   ['open', RUN, '--print'],
   ['pr', RUN],
+  ['timeline', RUN],
   ['merge', RUN],
   ['share', RUN],
   ['share', RUN, '--list'],
@@ -112,6 +113,10 @@ const WITHOUT_COMMAND: Record<string, string> = {
   runAgent: 'the same as createRun, under the name of the wire format',
   checkConversationRedirect: 'for pages of published clients: commands follow a run by its id',
   checkSessionRedirect: 'the same',
+  downloadArtifact: '`artifacts get` asks for the artifact and follows its link',
+  getHarnessUsage: 'counts as one agent does; `get` and `usage` have the same for all',
+  findRunByReference: '`list --reference-url` finds all such runs',
+  getEgressRanges: 'a setting of the operator, for allowlists of other services',
 }
 /** Text that a person's terminal acts on. Line feeds and tabs are text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.

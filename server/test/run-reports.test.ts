@@ -5,10 +5,12 @@ import type { NewEvent } from '../src/contract/event.ts'
 import type { RunHarnessUsage } from '../src/contract/harness-usage.ts'
 import type { RunTimeline } from '../src/contract/timeline.ts'
 import { appendEvents } from '../src/store/events.ts'
+import { loseWorker, readBeats } from '../src/store/leases.ts'
 import { recordPush } from '../src/store/pushes.ts'
-import { startRun } from '../src/store/transitions.ts'
+import { requeueLost, requeueRun, startRun } from '../src/store/transitions.ts'
 import { onFace } from './support/face.ts'
 import { createComponentCheck } from './support/openapi.ts'
+import { RowWorker } from './support/stored-runs.ts'
 
 const check = createComponentCheck()
 
@@ -77,6 +79,25 @@ onFace(
       assert.deepEqual(await reports.timeline(run_id), events, 'ids stay')
       assert.deepEqual(events[3]?.payload, { session_id: run_id })
       assert.deepEqual(events.at(-2)?.payload?.status_message, { message: 'Cancelled on request.' })
+    })
+
+    test('a worker that hands the run back has stopped its sandbox, and so has one that was lost', async () => {
+      const { admin, store, watch, blobs } = face()
+      const worker = new RowWorker({ store, watch, blobs })
+      const run_id = await admin.create({ prompt: 'x', config: { worker_host: worker.pool } })
+      assert(await requeueRun(store.db, await worker.start(run_id), 'The worker stops.', false))
+      await worker.start(run_id)
+      const beat = (await readBeats(store.db)).find(({ worker_id }) => worker_id === worker.worker_id)?.beat
+      assert(await loseWorker(store.db, worker.worker_id, beat ?? -1))
+      await requeueLost(store.db, () => assert.fail())
+      const events = await reports.timeline(run_id)
+      assert.deepEqual(
+        events.flatMap(({ event_type, payload }) => (event_type === 'vm_shutdown' ? [payload] : [])),
+        [
+          { attempt: 1, reason: 'The worker stops.' },
+          { attempt: 2, reason: 'The worker stopped answering.' },
+        ],
+      )
     })
 
     test('each agent counts in its own way, with the tokens of the cache apart', async () => {

@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 import type { RunEvent } from '../contract/event.ts'
-import type { RunState } from '../contract/state.ts'
+import { isWorking, type RunState } from '../contract/state.ts'
 import type { TimelineEvent } from '../contract/timeline.ts'
 
 /** The types of events that the timeline is made of. */
@@ -76,6 +76,9 @@ function describe(event: RunEvent): Described[] {
   const { state, previous_state, attempt, status_message } = event.data
   if (state === 'QUEUED' && previous_state === undefined)
     return [{ event_type: 'oz_run_created', payload: {} }]
+  // A worker that stops hands the run back and says why; one that was lost says nothing, and `attempt.lost` stands before it.
+  if (state === 'QUEUED' && previous_state && isWorking(previous_state) && status_message)
+    return [{ event_type: 'vm_shutdown', payload: { attempt, reason: status_message.message } }]
   if (state === 'INPROGRESS' && previous_state === 'CLAIMED')
     return [{ event_type: 'agent_started', payload: { attempt } }]
   const event_type = ENDS[state]

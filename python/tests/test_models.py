@@ -54,7 +54,8 @@ def test_known_event_in_an_unknown_shape_is_kept() -> None:
 
 def test_unknown_artifact_is_kept() -> None:
     artifact = TypeAdapter[ArtifactItem](ArtifactItem)
-    item = {"created_at": EVENT["occurred_at"], "data": {"branch": "b", "url": "https://example.com"}}
+    data = {"branch": "b", "url": "https://example.com", "status": "open"}
+    item = {"created_at": EVENT["occurred_at"], "data": data}
     assert isinstance(
         artifact.validate_python({**item, "artifact_type": "PULL_REQUEST"}), ArtifactItemPullRequest
     )

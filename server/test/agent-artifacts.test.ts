@@ -112,7 +112,10 @@ describe('what an agent leaves behind', () => {
       [uid, '0 of 2 done, now: Read # it [31m'],
       [uid, '1 of 2 done, now: Write it'],
     ])
-    assert.deepEqual(item.data, { document_uid: uid, artifact_uid: uid, title: '1 of 2 done, now: Write it' })
+    assert.deepEqual(item.data, {
+      ...{ document_uid: uid, artifact_uid: uid, notebook_uid: uid },
+      title: '1 of 2 done, now: Write it',
+    })
     assert.equal(await download(uid), '# Plan\n\n- [x] Read # it [31m\n- [ ] → Write it\n\nAs asked.')
     const found = await api.json<{ runs: Array<{ run_id: string }> }>('GET', '/agent/runs?artifact_type=PLAN')
     assert(found.runs.some(({ run_id }) => run_id === run.run_id))

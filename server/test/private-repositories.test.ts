@@ -177,7 +177,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         first.run.artifacts
           .filter(({ artifact_type }) => artifact_type === 'PULL_REQUEST')
           .map(({ data }) => data),
-        [{ branch, url }],
+        [{ branch, url, status: 'open' }],
       )
       const [pushed] = ofType(first.events, 'changes.pushed')
       assert.deepEqual(pushed?.data, {

@@ -14,7 +14,7 @@ import { installTestTools } from '../install-test-tools.ts'
 
 const PACKAGES = ['sandbox', 'postgres', 'docker', 'browser', 'python', 'lfs']
 const NEEDS_TOOLS =
-  /^client\/test\/|^cli\/test\/package\.|^server\/(test|src\/harness)\/.*(mcp|tool-servers|trigger-payloads)/
+  /^client\/test\/|^cli\/test\/package\.|^server\/(test|src\/harness)\/.*(made-clients|mcp|tool-servers|trigger-payloads)/
 const NEEDS_LONG_TOOLS = /^client\/test\/runtimes\.|^server\/test\/(agents\.long|cancel\.long|fix-a-test\.)/
 
 /** `null` where no test of Node's is wanted, or PostgreSQL is not installed. */

@@ -1,7 +1,7 @@
 """Calls every method of a published Python client, sync and async, with strict validation of answers.
 
-Takes PACKAGE CLASS BASE_URL API_KEY WORLD. Prints `{"sync": {"agent.run": "served", …}, "async": {…}}`. A refused method's
-outcome is the error's status and code; if an answer does not parse or has the wrong content, the reason.
+Takes PACKAGE CLASS BASE_URL API_KEY WORLD. Prints `{"sync": {"agent.run": "served", …}, "async": {…}}`. A refused
+method has the error's status and code; a method whose answer does not parse, or is wrong, has the reason.
 """
 
 import importlib

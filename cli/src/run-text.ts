@@ -117,9 +117,8 @@ const nameFile = ({ title, filepath }: { title?: string; filepath: string }): st
 export function describeArtifact(item: RunItem['artifacts'][number]): string {
   switch (item.artifact_type) {
     case 'FILE':
+      if (item.data.diff) return `± ${summariseChanges(item.data.diff)} (turn ${item.data.diff.turn})`
       return `${item.data.artifact_uid}  ${nameFile(item.data)} (${formatSize(item.data.size_bytes)})`
-    case 'DIFF':
-      return `± ${summariseChanges(item.data)} (turn ${item.data.turn})`
     case 'SCREENSHOT':
       return `${item.data.artifact_uid}  screenshot ${item.data.title ?? item.data.description ?? ''}`.trimEnd()
     case 'PULL_REQUEST':
@@ -147,7 +146,11 @@ export function summariseChanges({ files_changed, additions, deletions }: Change
 
 /** Whether the newest diff of a run holds anything. */
 export const hasChanges = ({ artifacts }: RunItem): boolean =>
-  artifacts.reduce((has, item) => (item.artifact_type === 'DIFF' ? item.data.files_changed > 0 : has), false)
+  artifacts.reduce(
+    (has, { artifact_type, data }) =>
+      artifact_type === 'FILE' && data.diff ? data.diff.files_changed > 0 : has,
+    false,
+  )
 
 export function formatSize(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`

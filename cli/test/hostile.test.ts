@@ -116,6 +116,10 @@ const WITHOUT_COMMAND: Record<string, string> = {
   downloadArtifact: '`artifacts get` asks for the artifact and follows its link',
   getHarnessUsage: 'counts as one agent does; `get` and `usage` have the same for all',
   findRunByReference: '`list --reference-url` finds all such runs',
+  submitConversationFollowup: '`message` says it to a run, and the newest one of a conversation is in `list`',
+  interruptConversation: 'the same with `interrupt`',
+  getConversationTranscript: '`logs` has the log of each run',
+  downloadConversationScreenshot: '`artifacts get` takes it by its id',
   getEgressRanges: 'a setting of the operator, for allowlists of other services',
 }
 /** Text that a person's terminal acts on. Line feeds and tabs are text. */

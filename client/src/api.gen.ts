@@ -1625,32 +1625,7 @@ export interface components {
             /** @description What the agent says of it, or of its plan. */
             title?: string;
         };
-        ArtifactItem: components["schemas"]["ArtifactItemPlan"] | components["schemas"]["ArtifactItemPullRequest"] | components["schemas"]["ArtifactItemScreenshot"] | components["schemas"]["ArtifactItemFile"] | components["schemas"]["ArtifactItemDiff"] | components["schemas"]["ArtifactItemExternalReference"];
-        ArtifactItemDiff: {
-            /**
-             * @description The changes as a patch, after a turn.
-             * @constant
-             */
-            artifact_type: "DIFF";
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            created_at: string;
-            data: {
-                /** @description Lines. */
-                additions: number;
-                artifact_uid: string;
-                deletions: number;
-                filename: string;
-                filepath: string;
-                files_changed: number;
-                mime_type: string;
-                size_bytes: number;
-                /** @description Messages that the agent had been given by then, the prompt included. */
-                turn: number;
-            };
-        };
+        ArtifactItem: components["schemas"]["ArtifactItemPlan"] | components["schemas"]["ArtifactItemPullRequest"] | components["schemas"]["ArtifactItemScreenshot"] | components["schemas"]["ArtifactItemFile"] | components["schemas"]["ArtifactItemExternalReference"];
         ArtifactItemExternalReference: {
             /** @constant */
             artifact_type: "EXTERNAL_REFERENCE";
@@ -1676,6 +1651,15 @@ export interface components {
             data: {
                 artifact_uid: string;
                 description?: string;
+                /** @description The file is the run's changes as a patch, after a turn. */
+                diff?: {
+                    /** @description Lines. */
+                    additions: number;
+                    deletions: number;
+                    files_changed: number;
+                    /** @description Messages that the agent had been given by then, the prompt included. */
+                    turn: number;
+                };
                 filename: string;
                 filepath: string;
                 mime_type: string;
@@ -1732,7 +1716,7 @@ export interface components {
         };
         ArtifactResponse: {
             /** @enum {string} */
-            artifact_type: "FILE" | "SCREENSHOT" | "DIFF" | "PLAN";
+            artifact_type: "FILE" | "SCREENSHOT" | "PLAN";
             artifact_uid: string;
             /**
              * Format: date-time
@@ -7225,6 +7209,7 @@ export interface operations {
         parameters: {
             query?: {
                 ancestor_run_id?: string;
+                /** @description `DIFF`: runs that changed something, which have a `FILE` with `diff`. */
                 artifact_type?: "PLAN" | "PULL_REQUEST" | "SCREENSHOT" | "FILE" | "DIFF" | "EXTERNAL_REFERENCE";
                 /** @description Runs that were created with `automation_id` in their metadata. */
                 automation_id?: string;

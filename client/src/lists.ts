@@ -104,7 +104,7 @@ export class ConversationPages extends PageList<Conversation, ConversationStep> 
     let open: ConversationStep | undefined
     for await (const page of this.pages()) {
       for (const step of page.steps) {
-        if (open?.id === step.id) open = joinSteps(open, step)
+        if (open && open.id === step.id) open = joinSteps(open, step)
         else {
           if (open) yield open
           open = step

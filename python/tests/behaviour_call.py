@@ -235,6 +235,7 @@ RUN: Json = {
     "title": "A run",
     "state": "SUCCEEDED",
     "prompt": "Hello",
+    "submitted_prompt": "Hello",
     "source": "API",
     "session_link": "l",
     "agent_config": {},

@@ -175,12 +175,12 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         diff.files.filter(({ binary }) => binary).map(({ path }) => path),
         ['new.bin', 'picture.bin'],
       )
-      const listed = run.artifacts.find(({ artifact_type }) => artifact_type === 'DIFF')
+      const listed = run.artifacts.find(({ artifact_type }) => artifact_type === 'FILE')
       assert.deepEqual(listed?.data, {
         artifact_uid: diff.patch?.artifact_uid,
         ...{ filename: 'changes-1.patch', filepath: 'changes-1.patch', mime_type: 'text/x-diff' },
         size_bytes: diff.patch?.data.size_bytes,
-        ...{ turn: 1, files_changed: 11, additions: 7, deletions: 3 },
+        diff: { turn: 1, files_changed: 11, additions: 7, deletions: 3 },
       })
       const told = ofType(await api.events(run_id), 'artifact.created').at(-1)?.data
       assert.deepEqual(told?.diff, { turn: 1, files_changed: 11, additions: 7, deletions: 3 })

@@ -1,5 +1,5 @@
 /**
- * A failing test of a real repository is fixed and the change comes out as a DIFF: by the built-in agent and by one that
+ * A failing test of a real repository is fixed and the change comes out as a patch: by the built-in agent and by one that
  * others wrote. examples/broken-sum/transcript.md keeps what they did; `RUNYARD_WRITE=1` writes it anew.
  */
 import assert from 'node:assert/strict'
@@ -89,7 +89,7 @@ describe('a failing test is fixed', { skip: process.platform !== 'linux' }, () =
     const run_id = await api.create({ prompt: PROMPT, config })
     const ended: RunItem = await api.ended(run_id, 200)
     assert.equal(ended.state, 'SUCCEEDED', JSON.stringify(ended.status_message))
-    assert(ended.artifacts.some(({ artifact_type }) => artifact_type === 'DIFF'))
+    assert(ended.artifacts.some(({ data }) => 'diff' in data))
     const events = await api.events(run_id)
     assert.match(printed(events), /fail 1[\s\S]*pass 2/)
     const diff = await api.json<RunDiff>('GET', `/agent/runs/${run_id}/diff`)

@@ -183,19 +183,19 @@ onFace(
     })
 
     test('whatever is asked of factories, there are none', async () => {
-      const { admin, fetch, base_url } = face()
+      const { fetch, base_url } = face()
       for (const [method, path] of [
         ['GET', '/factory'],
         ['PATCH', '/factory/f/tasks/t'],
         ['POST', '/factory/f/runs'],
         ['GET', '/factory-files/schemas/1'],
       ] as const) {
-        const answer = await admin.call(method, path, method === 'GET' ? undefined : { prompt: 'x' })
+        // Without a key: the published clients send none to some of these.
+        const answer = await fetch(base_url + path, { method })
         const { error_code, detail } = (await answer.json()) as Record<string, string>
         assert.deepEqual([answer.status, error_code], [404, 'feature_not_available'], path)
         assert.match(detail ?? '', /has no factories/)
       }
-      assert.equal((await fetch(`${base_url}/factory`)).status, 401)
     })
   },
   () => ({ RUNYARD_EGRESS_RANGES: '203.0.113.9/28, 2001:DB8::1/48,203.0.113.0/28' }),

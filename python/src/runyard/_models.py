@@ -66,34 +66,21 @@ class ArtifactCreatedEventDataDiff(WireModel):
     deletions: int
 
 
-class ArtifactItemDiffData(WireModel):
-    artifact_uid: str
-    filename: str
-    filepath: str
-    mime_type: str
-    size_bytes: int
-    turn: int
-    """Messages that the agent had been given by then, the prompt included."""
-    files_changed: int
-    additions: int
-    """Lines."""
-    deletions: int
-
-
 class ArtifactItemExternalReferenceData(WireModel):
     reference_type: str
     url: str
     title: str | None = None
 
 
-class ArtifactItemFileData(WireModel):
-    artifact_uid: str
-    filename: str
-    filepath: str
-    mime_type: str
-    size_bytes: int
-    title: str | None = None
-    description: str | None = None
+class ArtifactItemFileDataDiff(WireModel):
+    """The file is the run's changes as a patch, after a turn."""
+
+    turn: int
+    """Messages that the agent had been given by then, the prompt included."""
+    files_changed: int
+    additions: int
+    """Lines."""
+    deletions: int
 
 
 class ArtifactItemPlanData(WireModel):
@@ -1453,14 +1440,6 @@ class ArtifactCreatedEventData(WireModel):
     diff: ArtifactCreatedEventDataDiff | None = None
 
 
-class ArtifactItemDiff(WireModel):
-    artifact_type: Literal["DIFF"]
-    """The changes as a patch, after a turn."""
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    data: ArtifactItemDiffData
-
-
 class ArtifactItemExternalReference(WireModel):
     artifact_type: Literal["EXTERNAL_REFERENCE"]
     created_at: datetime
@@ -1468,11 +1447,15 @@ class ArtifactItemExternalReference(WireModel):
     data: ArtifactItemExternalReferenceData
 
 
-class ArtifactItemFile(WireModel):
-    artifact_type: Literal["FILE"]
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    data: ArtifactItemFileData
+class ArtifactItemFileData(WireModel):
+    artifact_uid: str
+    filename: str
+    filepath: str
+    mime_type: str
+    size_bytes: int
+    title: str | None = None
+    description: str | None = None
+    diff: ArtifactItemFileDataDiff | None = None
 
 
 class ArtifactItemPlan(WireModel):
@@ -1498,7 +1481,7 @@ class ArtifactItemScreenshot(WireModel):
 
 class ArtifactResponse(WireModel):
     artifact_uid: str
-    artifact_type: Literal["FILE", "SCREENSHOT", "DIFF", "PLAN"] | str
+    artifact_type: Literal["FILE", "SCREENSHOT", "PLAN"] | str
     created_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: ArtifactResponseData
@@ -2338,6 +2321,13 @@ class ArtifactCreatedEvent(WireModel):
     data: ArtifactCreatedEventData
 
 
+class ArtifactItemFile(WireModel):
+    artifact_type: Literal["FILE"]
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: ArtifactItemFileData
+
+
 class ArtifactItemPullRequest(WireModel):
     artifact_type: Literal["PULL_REQUEST"]
     created_at: datetime
@@ -2875,7 +2865,6 @@ ArtifactItem = TypeAliasType(
         | ArtifactItemPullRequest
         | ArtifactItemScreenshot
         | ArtifactItemFile
-        | ArtifactItemDiff
         | ArtifactItemExternalReference
         | UnknownArtifactItem,
         Field(union_mode="left_to_right"),

@@ -3,7 +3,7 @@ import { Timestamp } from './timestamp.ts'
 
 const created_at = Timestamp
 
-/** What is said of a `DIFF` wherever it is named. */
+/** How much a patch of the run's changes changes. */
 export const diffSummary = {
   turn: z.int().meta({ description: 'Messages that the agent had been given by then, the prompt included.' }),
   files_changed: z.int(),
@@ -68,16 +68,16 @@ export const ArtifactItem = z
       .object({
         artifact_type: z.literal('FILE'),
         created_at,
-        data: z.object({ ...keptFile, ...saidOfFile }),
+        data: z.object({
+          ...keptFile,
+          ...saidOfFile,
+          diff: z
+            .object(diffSummary)
+            .optional()
+            .meta({ description: "The file is the run's changes as a patch, after a turn." }),
+        }),
       })
       .meta({ id: 'ArtifactItemFile' }),
-    z
-      .object({
-        artifact_type: z.literal('DIFF').meta({ description: 'The changes as a patch, after a turn.' }),
-        created_at,
-        data: z.object({ ...keptFile, ...diffSummary }),
-      })
-      .meta({ id: 'ArtifactItemDiff' }),
     z
       .object({
         artifact_type: z.literal('EXTERNAL_REFERENCE'),
@@ -89,13 +89,13 @@ export const ArtifactItem = z
   .meta({ id: 'ArtifactItem' })
 export type ArtifactItem = z.infer<typeof ArtifactItem>
 
-/** Kinds whose bytes are kept here. */
-export type KeptArtifactType = ArtifactResponse['artifact_type']
+/** Kinds whose bytes are kept here. Callers see a `DIFF` as a `FILE`: the published clients refuse kinds that they do not know. */
+export type KeptArtifactType = ArtifactResponse['artifact_type'] | 'DIFF'
 
 export const ArtifactResponse = z
   .object({
     artifact_uid: z.string(),
-    artifact_type: z.enum(['FILE', 'SCREENSHOT', 'DIFF', 'PLAN']),
+    artifact_type: z.enum(['FILE', 'SCREENSHOT', 'PLAN']),
     created_at,
     data: z.object({
       content_type: z.string(),

@@ -290,7 +290,8 @@ export const ListRunsQuery = z.object({
   ancestor_run_id: RunId.optional(),
   artifact_type: z
     .enum(['PLAN', 'PULL_REQUEST', 'SCREENSHOT', 'FILE', 'DIFF', 'EXTERNAL_REFERENCE'])
-    .optional(),
+    .optional()
+    .meta({ description: '`DIFF`: runs that changed something, which have a `FILE` with `diff`.' }),
   reference_url: ReferenceUrl.optional().meta({
     description:
       'Runs that produced this address: a pull request that they opened, a branch that they pushed, or what they reported. ' +

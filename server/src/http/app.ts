@@ -188,7 +188,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveAuditLog(app, services)
   serveModels(app, services)
   serveNetworking(app, services)
-  serveFactories(app, services)
+  serveFactories(app)
   serveSkills(app, services)
   serveArtifacts(app, services)
   serveHandoff(app, services)

@@ -14,7 +14,7 @@ export function viewArtifact(
   const { path, expires_at } = links.sign(`/downloads/artifacts/${artifact.artifact_uid}`, actor)
   return {
     artifact_uid: artifact.artifact_uid,
-    artifact_type: artifact.artifact_type,
+    artifact_type: artifact.artifact_type === 'DIFF' ? 'FILE' : artifact.artifact_type,
     created_at: artifact.created_at.toISOString(),
     data: {
       content_type: artifact.mime_type,

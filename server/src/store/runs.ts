@@ -150,13 +150,14 @@ const WIDE_NUMBERS = sql.join(
 
 /** What the run `r` made: files that are kept here, what it pushed to where others keep it, and what it reported. */
 const ARTIFACTS = sql`
-  select a.artifact_uid, a.artifact_type, a.created_at, jsonb_strip_nulls(case when a.artifact_type = 'PLAN'
+  select a.artifact_uid, case a.artifact_type when 'DIFF' then 'FILE' else a.artifact_type end as artifact_type, a.created_at,
+    jsonb_strip_nulls(case when a.artifact_type = 'PLAN'
       then jsonb_build_object('document_uid', a.artifact_uid, 'artifact_uid', a.artifact_uid, 'notebook_uid', a.artifact_uid,
         'title', a.title)
       else jsonb_build_object('artifact_uid', a.artifact_uid, 'filename', a.filename, 'filepath', a.filepath,
         'mime_type', a.mime_type, 'size_bytes', a.size_bytes, 'title', a.title, 'description', a.description) end)
-    || coalesce((select jsonb_build_object('turn', d.turn, 'files_changed', d.files_changed,
-      'additions', d.additions, 'deletions', d.deletions) from diffs d where d.artifact_uid = a.artifact_uid), '{}') as data
+    || coalesce((select jsonb_build_object('diff', jsonb_build_object('turn', d.turn,
+      'files_changed', d.files_changed, 'additions', d.additions, 'deletions', d.deletions)) from diffs d where d.artifact_uid = a.artifact_uid), '{}') as data
   from artifacts a where a.run_id = r.run_id
   union all
   select p.artifact_uid, case when p.pull_request is null then 'EXTERNAL_REFERENCE' else 'PULL_REQUEST' end, p.created_at,

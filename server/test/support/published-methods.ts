@@ -4,10 +4,9 @@
  */
 
 /**
- * `served`: the answer is strictly what the client types, and right; else the status and the code of the refusal. A method that is
- * `not yet` decided fails the test as soon as it is served.
+ * `served`: the answer is strictly what the client types, and right; else the status and the code of the refusal.
  */
-export type Decision = 'served' | '404 feature_not_available' | 'not yet'
+export type Decision = 'served' | '404 feature_not_available'
 
 const all = (decision: Decision, ...names: string[]): Record<string, Decision> =>
   Object.fromEntries(names.map((name) => [name, decision]))
@@ -17,6 +16,10 @@ const SHARED = all(
   'served',
   'agent.run',
   'agent.list',
+  'agent.get_artifact',
+  'agent.list_environments',
+  'agent.runs.list',
+  'agent.runs.retrieve',
   'agent.runs.cancel',
   'agent.runs.submit_followup',
   'agent.runs.list_handoff_attachments',
@@ -36,40 +39,31 @@ const SHARED = all(
   'agent.schedules.delete',
 )
 
-const LACKING = all(
-  'not yet',
-  'agent.runs.list',
-  'agent.runs.retrieve',
-  'agent.list_environments',
-  'agent.get_artifact',
-)
-
 export const PYTHON_CLIENTS: Record<string, { class_name: string; methods: Record<string, Decision> }> = {
   /** 0.15.0 */
-  oz_agent_sdk: { class_name: 'OzAPI', methods: { ...SHARED, ...LACKING } },
+  oz_agent_sdk: { class_name: 'OzAPI', methods: SHARED },
   /** 1.0.0 */
   warp_platform_sdk: {
     class_name: 'WarpClient',
     methods: {
       ...SHARED,
-      ...LACKING,
-      ...all('not yet', 'agent.download_artifact'),
-      ...all('not yet', 'agent.get_run_by_external_reference'),
-      ...all('not yet', 'agent.list_models'),
+      ...all('served', 'agent.download_artifact'),
+      ...all('served', 'agent.get_run_by_external_reference'),
+      ...all('served', 'agent.list_models'),
       ...all('served', 'agent.runs.interrupt'),
       ...all('served', 'agent.runs.get_transcript'),
-      ...all('not yet', 'agent.runs.get_conversation'),
-      ...all('not yet', 'agent.runs.get_harness_usage'),
-      ...all('not yet', 'agent.runs.get_timeline'),
-      ...all('not yet', 'agent.conversations.retrieve'),
-      ...all('not yet', 'agent.conversations.download_screenshot'),
-      ...all('not yet', 'agent.conversations.get_transcript'),
-      ...all('not yet', 'agent.conversations.interrupt'),
-      ...all('not yet', 'agent.conversations.submit_followup'),
-      ...all('not yet', 'networking.get_egress_ranges'),
+      ...all('served', 'agent.runs.get_conversation'),
+      ...all('served', 'agent.runs.get_harness_usage'),
+      ...all('served', 'agent.runs.get_timeline'),
+      ...all('served', 'agent.conversations.retrieve'),
+      ...all('served', 'agent.conversations.download_screenshot'),
+      ...all('served', 'agent.conversations.get_transcript'),
+      ...all('served', 'agent.conversations.interrupt'),
+      ...all('served', 'agent.conversations.submit_followup'),
+      ...all('served', 'networking.get_egress_ranges'),
       // Standing teams of agents.
       ...all(
-        'not yet',
+        '404 feature_not_available',
         'factories.get',
         'factories.list',
         'factories.runs.create',

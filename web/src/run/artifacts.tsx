@@ -9,7 +9,8 @@ import { OutsideLink } from '../ui/outside-link.tsx'
 export function Artifacts({ artifacts }: { artifacts: readonly ArtifactItem[] }) {
   // The changes and pull requests have a place of their own.
   const shown = artifacts.filter(
-    ({ artifact_type }) => artifact_type !== 'DIFF' && artifact_type !== 'PULL_REQUEST',
+    ({ artifact_type, data }) =>
+      !(artifact_type === 'PULL_REQUEST' || (artifact_type === 'FILE' && data.diff)),
   )
   if (shown.length === 0) return null
   return (

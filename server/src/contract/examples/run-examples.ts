@@ -64,9 +64,9 @@ const run = {
   metadata: request.metadata,
   artifacts: [
     {
-      artifact_type: 'DIFF',
+      artifact_type: 'FILE',
       created_at: '2026-11-24T09:17:40.611Z',
-      data: { ...PATCH_FILE, mime_type: 'text/x-diff', ...CHANGED },
+      data: { ...PATCH_FILE, mime_type: 'text/x-diff', diff: CHANGED },
     },
     {
       artifact_type: 'PULL_REQUEST',
@@ -132,7 +132,7 @@ const run = {
 
 const patch = {
   artifact_uid: ARTIFACT_ID,
-  artifact_type: 'DIFF',
+  artifact_type: 'FILE',
   created_at: '2026-11-24T09:17:40.611Z',
   data: {
     content_type: 'text/x-diff',

@@ -56,6 +56,7 @@ NOT_OFFERED_TO_RUNS = {
         ("HarnessConfigParam", "HarnessConfig", set()),
         ("MCPServerConfigParam", "MCPServerConfig", {"warp_id"}),
         ("AttachmentParam", "Attachment", set()),
+        ("FollowupAttachmentParam", "FollowupAttachment", set()),
         ("EnvironmentParams", "EnvironmentConfig", {"providers"}),
         ("EnvironmentRepositoryParam", "EnvironmentRepository", set()),
         ("CreateScheduleParams", "CreateScheduleRequest", set()),

@@ -157,6 +157,8 @@ const ofTrigger =
     return { path, ...(body === undefined ? {} : { body }) }
   }
 
+const FILES = { attachments: [{ file_name: 'a.txt', mime_type: 'text/plain' }] }
+
 const ROWS: Record<OperationId, Row> = {
   listTriggers: { ask: () => ({}), ...same(200) },
   createTrigger: { ask: () => ({ body: POSTED }), ...writing(201) },
@@ -188,6 +190,14 @@ const ROWS: Record<OperationId, Row> = {
   listRuns: { ask: () => ({}), ...same(200) },
   getRun: { ask: ofRun(''), ...own(200) },
   submitFollowup: { ask: ofRun('/followups', { message: 'x' }), ...ownWrite(200) },
+  prepareRunAttachments: { ask: ofRun('/attachments/prepare', FILES), ...ownWrite(201) },
+  prepareConversationAttachments: {
+    ask: async (made) => ({
+      path: `/agent/conversations/${await run(made)}/attachments/prepare`,
+      body: FILES,
+    }),
+    ...ownWrite(201),
+  },
   cancelRun: { ask: ofRun('/cancel', {}), ...ownWrite(200) },
   // There is no turn, and nothing waits; who may not see the run is not told so.
   interruptRun: { ask: ofRun('/interrupt', {}), ...ownWrite(409) },

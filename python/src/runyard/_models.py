@@ -439,6 +439,17 @@ class FollowupAcceptedEventData(WireModel):
     model_id: str | None = None
 
 
+class FollowupAttachment(WireModel):
+    """A file with `file_name`, `mime_type` and `data`, or one that was prepared and uploaded before, by its `attachment_id`; a `file_name` then replaces the one it was prepared with."""
+
+    attachment_id: str | None = None
+    file_name: str | None = None
+    """A plain file name, at most 255 bytes of UTF-8."""
+    mime_type: str | None = None
+    data: str | None = None
+    """Base64, at most 10 MB decoded."""
+
+
 class FollowupDeliveredEventData(WireModel):
     followup_id: str
 
@@ -678,6 +689,24 @@ class Pool(WireModel):
     """Runs that wait for a worker of it, whoever’s they are."""
 
 
+class PrepareAttachmentsRequestAttachment(WireModel):
+    file_name: str
+    """A plain file name, at most 255 bytes of UTF-8."""
+    mime_type: str
+
+
+class PreparedUpload(WireModel):
+    attachment_id: str
+    file_name: str
+    mime_type: str
+    upload_url: str
+    """Takes the file by `PUT`, as it is, up to 10 MiB, without a key until `upload_expires_at`. The last upload counts."""
+    upload_expires_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    expires_at: datetime
+    """A follow-up must name the attachment before this."""
+
+
 class Principal(WireModel):
     """A person. Identities have a list of their own."""
 
@@ -819,7 +848,8 @@ class RunFollowupRequest(WireModel):
     mode: Literal["normal", "plan", "orchestrate"] | str | None = None
     on_busy: Literal["enqueue", "interrupt", "reject"] | str | None = None
     """What to do when the agent works: wait for its next step (default), stop its turn first, or refuse with 409."""
-    attachments: list[Attachment] | None = None
+    attachments: list[FollowupAttachment] | None = None
+    """At most 25: files in the message, at most 5, and prepared ones by their ids."""
     model_id: str | None = None
     """The model that answers from this message on, as `config.model_id`. Of the built-in agent alone: another one keeps its model, and this is a 400."""
     budget: BudgetLimits | None = None
@@ -1886,6 +1916,15 @@ class NewShareLink(WireModel):
     """When somebody last opened the run with it."""
     url: str
     """Opens the run. It is not shown again."""
+
+
+class PrepareAttachmentsRequest(WireModel):
+    attachments: list[PrepareAttachmentsRequestAttachment]
+
+
+class PrepareAttachmentsResponse(WireModel):
+    attachments: list[PreparedUpload]
+    """In the order of the request."""
 
 
 class ReasoningEvent(WireModel):

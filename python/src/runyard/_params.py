@@ -113,6 +113,16 @@ class AttachmentParam(TypedDict):
     """Base64, at most 10 MB decoded."""
 
 
+class FollowupAttachmentParam(TypedDict, total=False):
+    """A file with its data, or one that was uploaded before, by its id."""
+
+    attachment_id: str
+    file_name: str
+    mime_type: str
+    data: str
+    """Base64, at most 10 MB decoded."""
+
+
 class BudgetParam(TypedDict, total=False):
     """Where a run is stopped: BLOCKED, until a follow-up raises it."""
 
@@ -183,7 +193,7 @@ class FollowupParams(RequestOptions, total=False):
     mode: Literal["normal", "plan", "orchestrate"]
     on_busy: Literal["enqueue", "interrupt", "reject"]
     """When the agent works: wait for its next step (default), stop its turn first, or refuse with 409."""
-    attachments: Sequence[AttachmentParam | Attachment]
+    attachments: Sequence[FollowupAttachmentParam | AttachmentParam | Attachment]
     model_id: str
     """The model that answers from this message on; of the built-in agent alone."""
     budget: BudgetParam

@@ -16,6 +16,7 @@ import { StreamEventsQuery } from './event-stream.ts'
 import { flag } from './flag.ts'
 import { HandoffAttachmentsResponse } from './handoff.ts'
 import { ListModelsResponse } from './model.ts'
+import { ATTACHMENT_ROUTES } from './prepared-attachment.ts'
 import { PULL_REQUEST_ROUTES } from './pull-request-routes.ts'
 import { define, Empty, type RouteDefinition, reading, writing } from './route.ts'
 import { ListRunsQuery, ListRunsResponse, RunItem } from './run.ts'
@@ -105,6 +106,7 @@ export const ROUTES = {
     errors: writing,
     large: true,
   }),
+  ...ATTACHMENT_ROUTES,
   cancelRun: define({
     method: 'POST',
     path: '/agent/runs/{run_id}/cancel',

@@ -51,26 +51,66 @@ const Base64 = z
 const CONTROL = '\\u0000-\\u001f\\u007f-\\u009f'
 const PLAIN_NAME = new RegExp(`^[^/\\\\${CONTROL}]+$`, 'u')
 
+/** A file, without its bytes. */
+export const AttachmentFile = {
+  file_name: z
+    .string()
+    .min(1)
+    .max(255)
+    .regex(PLAIN_NAME, 'must be a plain file name')
+    .refine((name) => name !== '.' && name !== '..', 'must be a plain file name')
+    .refine((name) => Buffer.byteLength(name) <= FILE_NAME_MAX_BYTES, 'is over 255 bytes')
+    .meta({ description: 'A plain file name, at most 255 bytes of UTF-8.' }),
+  mime_type: z
+    .string()
+    .max(255)
+    .regex(/^[\w.+-]+\/[\w.+-]+$/, 'must be a media type such as image/png'),
+}
+
 export const Attachment = z
   .object({
-    file_name: z
-      .string()
-      .min(1)
-      .max(255)
-      .regex(PLAIN_NAME, 'must be a plain file name')
-      .refine((name) => name !== '.' && name !== '..', 'must be a plain file name')
-      .refine((name) => Buffer.byteLength(name) <= FILE_NAME_MAX_BYTES, 'is over 255 bytes')
-      .meta({ description: 'A plain file name, at most 255 bytes of UTF-8.' }),
-    mime_type: z
-      .string()
-      .max(255)
-      .regex(/^[\w.+-]+\/[\w.+-]+$/, 'must be a media type such as image/png'),
+    ...AttachmentFile,
     data: Base64.meta({ format: 'byte', description: 'Base64, at most 10 MB decoded.' }),
   })
   .meta({ id: 'Attachment' })
 export type Attachment = z.infer<typeof Attachment>
 
 export const MOST_ATTACHMENTS = 5
+/** Of one shape, so that what is wrong is told by its field. */
+export const FollowupAttachment = z
+  .object({
+    attachment_id: uuid('must be the id of a prepared attachment').optional(),
+    file_name: Attachment.shape.file_name.optional(),
+    mime_type: Attachment.shape.mime_type.optional(),
+    data: Attachment.shape.data.optional(),
+  })
+  .check((ctx) => {
+    const { attachment_id, file_name, mime_type, data } = ctx.value
+    const fail = (path: string, message: string) =>
+      ctx.issues.push({ code: 'custom', path: [path], message, input: ctx.value })
+    if (attachment_id !== undefined) {
+      if (data !== undefined) fail('data', 'was uploaded before: leave it out, or leave out attachment_id')
+      return
+    }
+    for (const [field, value] of Object.entries({ file_name, mime_type, data }))
+      if (value === undefined) fail(field, 'is required without attachment_id')
+  })
+  .meta({
+    id: 'FollowupAttachment',
+    description:
+      'A file with `file_name`, `mime_type` and `data`, or one that was prepared and uploaded before, by its `attachment_id`; a `file_name` then replaces the one it was prepared with.',
+  })
+export type FollowupAttachment = z.infer<typeof FollowupAttachment>
+
+const MOST_OF_FOLLOWUP = 25
+const FollowupAttachments = z
+  .array(FollowupAttachment)
+  .max(MOST_OF_FOLLOWUP, `at most ${MOST_OF_FOLLOWUP} attachments`)
+  .refine(
+    (all) => all.filter(({ data }) => data !== undefined).length <= MOST_ATTACHMENTS,
+    `at most ${MOST_ATTACHMENTS} attachments with data; prepare the others`,
+  )
+
 const Attachments = z.array(Attachment).max(MOST_ATTACHMENTS, `at most ${MOST_ATTACHMENTS} attachments`)
 
 export const BudgetLimits = z
@@ -180,7 +220,9 @@ export const RunFollowupRequest = z
       description:
         'What to do when the agent works: wait for its next step (default), stop its turn first, or refuse with 409.',
     }),
-    attachments: Attachments.optional(),
+    attachments: FollowupAttachments.optional().meta({
+      description: `At most ${MOST_OF_FOLLOWUP}: files in the message, at most ${MOST_ATTACHMENTS}, and prepared ones by their ids.`,
+    }),
     model_id: z.string().min(1).max(256).optional().meta({
       description:
         'The model that answers from this message on, as `config.model_id`. Of the built-in agent alone: another one keeps its model, and this is a 400.',

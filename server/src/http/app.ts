@@ -45,6 +45,7 @@ import { serveMetrics } from './routes/metrics.ts'
 import { serveModels } from './routes/models.ts'
 import { serveNetworking } from './routes/networking.ts'
 import { servePools } from './routes/pools.ts'
+import { servePreparedAttachments } from './routes/prepared-attachments.ts'
 import { servePrincipals } from './routes/principals.ts'
 import { servePullRequests } from './routes/pull-requests.ts'
 import { serveRunReports } from './routes/run-reports.ts'
@@ -172,6 +173,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveRunReports(app, services)
   serveConversations(app, services)
   serveFollowups(app, services)
+  servePreparedAttachments(app, services)
   serveApprovals(app, services)
   serveEvents(app, services)
   serveSchedules(app, services)

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { v7 as uuidv7 } from 'uuid'
 import { type Blobs, BlobsUnavailable, discardBlob } from '../blobs/blobs.ts'
 import { AppError } from '../contract/error.ts'
-import type { Attachment } from '../contract/run-request.ts'
+import type { Attachment, FollowupAttachment } from '../contract/run-request.ts'
 import { readKeptBytes, type StoredAttachment } from '../store/attachments.ts'
 import type { Db } from '../store/db.ts'
 
@@ -30,12 +30,17 @@ export interface AttachmentServices {
   max_run_files_bytes: number
 }
 
-/** The bytes go to the blobs before the row exists. Throws when they are too many, for the run or for the service. */
+/** Those with data; what was prepared is stored already. The bytes go to the blobs before the row exists. Throws when they are too many, for the run or for the service. */
 export async function storeAttachments(
   services: AttachmentServices,
   run_id: string,
-  attachments: readonly Attachment[],
+  given: ReadonlyArray<Attachment | FollowupAttachment>,
 ): Promise<StoredAttachment[]> {
+  const attachments = given.flatMap(({ file_name, mime_type, data }) =>
+    data === undefined || file_name === undefined || mime_type === undefined
+      ? []
+      : [{ file_name, mime_type, data }],
+  )
   if (attachments.length === 0) return []
   const names = new Set(attachments.map((attachment) => attachment.file_name))
   if (names.size < attachments.length) {
@@ -107,8 +112,9 @@ export function refuseUnstored(error: unknown): never {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 
-async function requireRoom(
-  { db, max_run_files_bytes }: AttachmentServices,
+/** Throws 413 when the run would keep too many bytes. */
+export async function requireRoom(
+  { db, max_run_files_bytes }: Pick<AttachmentServices, 'db' | 'max_run_files_bytes'>,
   run_id: string,
   sent: number,
 ): Promise<void> {

@@ -16,7 +16,7 @@ export function requireAvailable(request: RunAgentRequest | RunFollowupRequest):
   }
 }
 
-function fieldsOf(request: RunAgentRequest & RunFollowupRequest): string[] {
+function fieldsOf(request: Pick<RunAgentRequest, 'mode' | 'on_behalf_of'>): string[] {
   const { mode = 'normal', on_behalf_of } = request
   return [
     ...(mode === 'normal' ? [] : [`mode: ${mode}`]),

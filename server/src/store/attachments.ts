@@ -94,6 +94,7 @@ export async function readKeptBytes(db: Db, run_id: string): Promise<number> {
   const found = await sql<{ bytes: string }>`
     select coalesce(sum(size_bytes), 0) as bytes from (
       select size_bytes from attachments where run_id = ${run_id}
+      union all select size_bytes from prepared_attachments where run_id = ${run_id} and expires_at > now()
       union all select size_bytes from artifacts where run_id = ${run_id}) kept`.execute(db)
   return Number(found.rows[0]?.bytes ?? 0)
 }

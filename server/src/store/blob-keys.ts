@@ -6,6 +6,7 @@ export async function readNamedBlobs(db: Db, keys: readonly string[]): Promise<S
   const asked = sql`any(${[...keys]}::text[])`
   const found = await sql<{ blob_key: string }>`
     select blob_key from attachments where blob_key = ${asked}
+    union all select blob_key from prepared_attachments where blob_key = ${asked}
     union all select blob_key from artifacts where blob_key = ${asked}
     union all select blob_key from snapshots where blob_key = ${asked}
     union all select blob_key from prepared_workspaces where blob_key = ${asked}`.execute(db)

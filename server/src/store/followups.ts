@@ -10,6 +10,7 @@ import type { Db } from './db.ts'
 import { readLogPages } from './events.ts'
 import { requireGrantsFor } from './grants.ts'
 import { held, type Lease } from './leases.ts'
+import { claimPrepared, type PreparedReference } from './prepared-attachments.ts'
 import { orphaned } from './principals.ts'
 import { visibleTo } from './runs.ts'
 import { among } from './sql-fragments.ts'
@@ -23,6 +24,8 @@ export interface NewFollowup {
   mode: string
   on_busy: OnBusy
   attachments: StoredAttachment[]
+  /** Files that were uploaded before. */
+  prepared?: readonly PreparedReference[]
   /** The model from this message on. */
   model_id?: string | null
   /** Limits that replace those of the run. */
@@ -66,7 +69,9 @@ export async function acceptFollowup(
   if (outcome === 'live_session' && followup.on_busy === 'reject') {
     throw new AppError('conflict', 'The agent is working and on_busy is reject.', { retryable: false })
   }
-  if (!followup.message.trim() && run.attempt === 0) {
+  const prepared = await claimPrepared(trx, run.run_id, followup.author, followup.prepared ?? [])
+  const attachments = [...followup.attachments, ...prepared]
+  if (!followup.message.trim() && run.attempt === 0 && attachments.length === 0) {
     throw new AppError('invalid_request', 'message: is required, the run has no saved context to continue.')
   }
   const interrupts = outcome === 'live_session' && followup.on_busy === 'interrupt'
@@ -87,7 +92,7 @@ export async function acceptFollowup(
     insert into followups (followup_id, run_id, position, message, mode, outcome, author_id)
     select ${followup_id}::uuid, run_id, last_sequence, ${followup.message}, ${followup.mode}, ${outcome}, ${followup.author.principal_id}::uuid
     from changed`.execute(trx)
-  await insertAttachments(trx, run.run_id, followup_id, followup.attachments)
+  await insertAttachments(trx, run.run_id, followup_id, attachments)
   const reopened = isResting(run.state) && (await reopenRun(trx, run.run_id))
   return { followup_id, outcome, claimable_in: reopened && run.worker_id === null ? run.pool : null }
 }

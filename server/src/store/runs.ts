@@ -332,6 +332,15 @@ export async function findNewestRun(db: Db, conversation_id: string, actor: Acto
   return found.rows[0] ?? null
 }
 
+/** Whether who executes the run may not any more. */
+export async function isOrphaned(db: Db, run_id: string): Promise<boolean> {
+  const found = await sql<{ disabled: boolean }>`
+    select e.disabled from runs r join principals e on e.principal_id = r.principal_id where r.run_id = ${run_id}::uuid`.execute(
+    db,
+  )
+  return found.rows[0]?.disabled === true
+}
+
 /** Whole runs for their worker, whoever may see them. */
 export async function readRuns(db: Db, run_ids: readonly string[]): Promise<RunRow[]> {
   const found = await sql<RunRow>`${selectRuns} where r.run_id = any(${[...run_ids]}::uuid[])`.execute(db)

@@ -5,6 +5,7 @@ import { readNamedBlobs } from '../store/blob-keys.ts'
 import type { Store } from '../store/db.ts'
 import { removeOldKeys } from '../store/idempotency.ts'
 import { readInstallation } from '../store/installation.ts'
+import { removeExpiredPrepared } from '../store/prepared-attachments.ts'
 import { removeOldCounts } from '../store/request-counts.ts'
 import { removeOldSignInLinks } from '../store/sign-in-links.ts'
 import { removeOldTriggerDeliveries } from '../store/trigger-deliveries.ts'
@@ -106,6 +107,7 @@ export class CleanUp {
       'sign-in links': () => removeOldSignInLinks(db),
       sessions: () => removeOldWebSessions(db),
       visits: () => removeOldVisits(db),
+      'prepared attachments': () => removeExpiredPrepared(db),
       "webhooks' deliveries": () => removeOldDeliveries(db),
       "triggers' deliveries": () => removeOldTriggerDeliveries(db),
       'audit entries': () => removeOldAudit(db, this.#audit_days),

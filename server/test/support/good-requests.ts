@@ -26,12 +26,16 @@ export const POSTED = {
 }
 
 /** Of each operation a good request; a new operation without one does not compile. */
+const FILES = { attachments: [{ file_name: 'a.txt', mime_type: 'text/plain' }] }
+
 export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   createRun: { body: { prompt: 'x', ...IDLE } },
   runAgent: { body: { prompt: 'x', ...IDLE } },
   listRuns: {},
   getRun: { path: '/agent/runs/{run}' },
   submitFollowup: { path: '/agent/runs/{busy}/followups', body: { message: 'x' } },
+  prepareRunAttachments: { path: '/agent/runs/{run}/attachments/prepare', body: FILES },
+  prepareConversationAttachments: { path: '/agent/conversations/{run}/attachments/prepare', body: FILES },
   cancelRun: { path: '/agent/runs/{cancelled}/cancel', body: {} },
   answerApproval: {
     path: '/agent/runs/{waiting}/approvals/{approval}',

@@ -5,6 +5,8 @@ const DEEDS: Record<string, string> = {
   listRuns: 'list runs',
   getRun: 'read a run',
   submitFollowup: 'send a run a message',
+  prepareRunAttachments: 'prepare attachments of a run',
+  prepareConversationAttachments: 'prepare attachments of a conversation',
   cancelRun: 'cancel a run',
   interruptRun: 'interrupt a run',
   answerApproval: 'answer what an agent asked to be allowed',

@@ -16,6 +16,22 @@ const request = {
   metadata: { ticket: 'SHOP-412' },
 } as const
 
+const file = { file_name: 'receipt.pdf', mime_type: 'application/pdf' } as const
+const UPLOAD_ID = '01a20b2f-e2b4-7c11-9d02-3f6a58c1b7de'
+const prepared = {
+  body: { attachments: [file] },
+  answer: {
+    attachments: [
+      {
+        ...{ attachment_id: UPLOAD_ID, ...file },
+        upload_url: `https://runyard.example.com/uploads/attachments/${UPLOAD_ID}?expires=1795513542&key=k1&signature=5f1c`,
+        upload_expires_at: '2026-11-24T09:29:02.000Z',
+        expires_at: '2026-11-25T09:14:02.655Z',
+      },
+    ],
+  },
+} as const
+
 const created = { run_id: RUN_ID, task_id: RUN_ID, state: 'QUEUED', at_capacity: false } as const
 
 const PATCH_FILE = {
@@ -219,6 +235,8 @@ export const RUN_EXAMPLES = {
     body: { message: followup },
     answer: { followup_id: '01a20b2f-c0de-7a11-8f3b-1d92e64a70b5', outcome: 'live_session' },
   },
+  prepareRunAttachments: { path: { run_id: RUN_ID }, ...prepared },
+  prepareConversationAttachments: { path: { conversation_id: RUN_ID }, ...prepared },
   cancelRun: { client: 'runs.cancel', path: { run_id: RUN_ID }, answer: RUN_ID },
   interruptRun: { client: 'runs.interrupt', path: { run_id: RUN_ID }, answer: { run_id: RUN_ID } },
   answerApproval: {

@@ -32,7 +32,10 @@ export function serveFollowups(app: FastifyInstance, services: Services): void {
     )
     let pool: string | null = null
     const accept = async (db: Db) => {
-      const said = { run_id, author: call.actor, message, mode, on_busy, attachments: stored }
+      const prepared = attachments.flatMap(({ attachment_id, file_name }) =>
+        attachment_id === undefined ? [] : [{ attachment_id, file_name }],
+      )
+      const said = { run_id, author: call.actor, message, mode, on_busy, attachments: stored, prepared }
       const followup = { ...said, budget, model_id }
       const accepted = await transact(db, (trx) => acceptFollowup(trx, followup))
       pool = accepted.claimable_in

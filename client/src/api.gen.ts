@@ -41,6 +41,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/artifacts/{artifact_uid}/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download an artifact
+         * @description Redirects to a link, valid for 15 minutes, to its bytes.
+         */
+        get: operations["downloadArtifact"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/conversations/{conversation_id}": {
         parameters: {
             query?: never;
@@ -81,6 +101,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/conversations/{conversation_id}/followups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a follow-up to a conversation
+         * @description A follow-up of the conversation's newest run that you may see; the answer names it. The rules are those of the run's own operation.
+         */
+        post: operations["submitConversationFollowup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/conversations/{conversation_id}/interrupt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Interrupt the current turn of a conversation
+         * @description Interrupts the conversation's newest run that you may see; the answer names it. The rules are those of the run's own operation.
+         */
+        post: operations["interruptConversation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/conversations/{conversation_id}/redirect": {
         parameters: {
             query?: never;
@@ -93,6 +153,46 @@ export interface paths {
          * @description Needs no key. Of personal runs it says nothing, nor of those that never were.
          */
         get: operations["checkConversationRedirect"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/conversations/{conversation_id}/screenshots/{screenshot_uid}/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a screenshot of a conversation
+         * @description Redirects to a link, valid for 15 minutes, to the image.
+         */
+        get: operations["downloadConversationScreenshot"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/conversations/{conversation_id}/transcript": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the raw transcript of a conversation
+         * @description Redirects to a link, valid for 15 minutes, to the event logs of its runs that you may see, one after the other, as JSON Lines.
+         */
+        get: operations["getConversationTranscript"];
         put?: never;
         post?: never;
         delete?: never;
@@ -291,6 +391,26 @@ export interface paths {
          * @description The same as POST /agent/runs. Asks for a run of an agent. It is stored before the answer and executed as soon as a worker is free. With an Idempotency-Key header the call is safe to repeat for 24 hours.
          */
         post: operations["runAgent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/run-by-external-reference": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find the run that produced an address
+         * @description The newest run that pushed this branch, opened this pull request or reported this address. `GET /agent/runs?reference_url=…` lists all of them.
+         */
+        get: operations["findRunByReference"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -498,6 +618,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/runs/{run_id}/harness-usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what Claude Code or Codex has used
+         * @description Tokens by model and calls of tools, counted as that agent counts them. `request_usage` of the run has the same for every agent.
+         */
+        get: operations["getHarnessUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/runs/{run_id}/interrupt": {
         parameters: {
             query?: never;
@@ -597,6 +737,26 @@ export interface paths {
          * @description Ends what was opened with it at once, and streams within 30 seconds. Answers with the link as it was. For who created the run, and admins.
          */
         delete: operations["revokeShareLink"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/runs/{run_id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the timeline of a run
+         * @description When the run was created, claimed, set up, started, ended and stopped, read from its log. `GET /agent/runs/{run_id}/events` has everything else.
+         */
+        get: operations["getRunTimeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1158,6 +1318,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/networking/egress-ranges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the networks that requests of agents come from
+         * @description For allowlists of other services, as the operator of this one has set them.
+         */
+        get: operations["getEgressRanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/principals": {
         parameters: {
             query?: never;
@@ -1222,6 +1402,11 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * @description The kind of work. A tool of a tool server is an `integration`.
+         * @enum {string}
+         */
+        ActionCategory: "command" | "files" | "search" | "integration" | "documents" | "computer" | "review" | "skill";
         /** @description A service account that executes runs. */
         AgentIdentity: {
             /** @enum {string} */
@@ -1266,6 +1451,8 @@ export interface components {
              * @description RFC 3339, UTC, milliseconds.
              */
             updated_at: string;
+            /** @description What may not be as it was meant, as a pool that no worker serves. Not in lists. */
+            warnings?: string[];
             worker_host?: string;
         };
         AgentSkill: {
@@ -1478,32 +1665,7 @@ export interface components {
             /** @description What the agent says of it, or of its plan. */
             title?: string;
         };
-        ArtifactItem: components["schemas"]["ArtifactItemPlan"] | components["schemas"]["ArtifactItemPullRequest"] | components["schemas"]["ArtifactItemScreenshot"] | components["schemas"]["ArtifactItemFile"] | components["schemas"]["ArtifactItemDiff"] | components["schemas"]["ArtifactItemExternalReference"];
-        ArtifactItemDiff: {
-            /**
-             * @description The changes as a patch, after a turn.
-             * @constant
-             */
-            artifact_type: "DIFF";
-            /**
-             * Format: date-time
-             * @description RFC 3339, UTC, milliseconds.
-             */
-            created_at: string;
-            data: {
-                /** @description Lines. */
-                additions: number;
-                artifact_uid: string;
-                deletions: number;
-                filename: string;
-                filepath: string;
-                files_changed: number;
-                mime_type: string;
-                size_bytes: number;
-                /** @description Messages that the agent had been given by then, the prompt included. */
-                turn: number;
-            };
-        };
+        ArtifactItem: components["schemas"]["ArtifactItemPlan"] | components["schemas"]["ArtifactItemPullRequest"] | components["schemas"]["ArtifactItemScreenshot"] | components["schemas"]["ArtifactItemFile"] | components["schemas"]["ArtifactItemExternalReference"];
         ArtifactItemExternalReference: {
             /** @constant */
             artifact_type: "EXTERNAL_REFERENCE";
@@ -1529,6 +1691,15 @@ export interface components {
             data: {
                 artifact_uid: string;
                 description?: string;
+                /** @description The file is the run's changes as a patch, after a turn. */
+                diff?: {
+                    /** @description Lines. */
+                    additions: number;
+                    deletions: number;
+                    files_changed: number;
+                    /** @description Messages that the agent had been given by then, the prompt included. */
+                    turn: number;
+                };
                 filename: string;
                 filepath: string;
                 mime_type: string;
@@ -1550,6 +1721,7 @@ export interface components {
             data: {
                 artifact_uid?: string;
                 document_uid: string;
+                notebook_uid?: string;
                 title?: string;
             };
         };
@@ -1563,6 +1735,7 @@ export interface components {
             created_at: string;
             data: {
                 branch: string;
+                status: components["schemas"]["PullRequestStatus"];
                 url: string;
             };
         };
@@ -1583,7 +1756,7 @@ export interface components {
         };
         ArtifactResponse: {
             /** @enum {string} */
-            artifact_type: "FILE" | "SCREENSHOT" | "DIFF" | "PLAN";
+            artifact_type: "FILE" | "SCREENSHOT" | "PLAN";
             artifact_uid: string;
             /**
              * Format: date-time
@@ -1591,8 +1764,12 @@ export interface components {
              */
             created_at: string;
             data: {
+                /** @description Of a `PLAN`: its text, in Markdown. */
+                content?: string;
                 content_type: string;
                 description?: string;
+                /** @description Of a `PLAN`: the same as `artifact_uid`. */
+                document_uid?: string;
                 /** @description Works without a key until `expires_at`. */
                 download_url: string;
                 /**
@@ -1602,9 +1779,18 @@ export interface components {
                 expires_at: string;
                 filename: string;
                 filepath: string;
+                /** @description Of a `PLAN`: the same as `artifact_uid`. */
+                notebook_uid?: string;
                 sha256: string;
                 size_bytes: number;
                 title?: string;
+            };
+            /** @description Of a `FILE` and a `SCREENSHOT`: where it comes from. */
+            source_links?: {
+                /** @description Those that the run and its relatives opened, of runs that the caller may see; at most 100. */
+                pull_request_urls?: string[];
+                /** @description The run's page. */
+                run_url?: string;
             };
         };
         Attachment: {
@@ -1692,6 +1878,14 @@ export interface components {
             /** @description Input and output together. */
             max_tokens?: number;
         };
+        CategoryUsage: {
+            /** @description By model. */
+            direct_api_inference_usage: {
+                [key: string]: components["schemas"]["InferenceUsage"];
+            };
+            /** @description Always 0. */
+            platform_usage_in_cents: number;
+        };
         ChangedFile: {
             /** @description Lines; 0 for binary files. */
             additions: number;
@@ -1743,6 +1937,81 @@ export interface components {
             /** @description For people: the pull request, or else the branch. */
             url: string;
         };
+        ClaudeHarnessUsage: {
+            /**
+             * Format: date-time
+             * @description When the run used something last.
+             */
+            capturedAt: string;
+            /** @description The place of that event in the log. */
+            captureSequence: number;
+            /** @description The execution that used it. The counts are of all executions. */
+            executionId: number;
+            /** @constant */
+            harness: "CLAUDE_CODE";
+            /** @constant */
+            metricsVersion: 1;
+            snapshot: {
+                coverage: {
+                    tokenStatus: components["schemas"]["UsageCoverage"];
+                    toolStatus: components["schemas"]["UsageCoverage"];
+                };
+                payload: {
+                    /** @description By model. */
+                    attribution?: {
+                        model: string;
+                        usage: components["schemas"]["ClaudeTokens"];
+                    }[];
+                    toolCalls?: components["schemas"]["HarnessToolCalls"];
+                    usage?: components["schemas"]["ClaudeTokens"];
+                };
+            };
+        };
+        /** @description As Claude Code counts: tokens of the cache are not among `input_tokens`. */
+        ClaudeTokens: {
+            cache_creation_input_tokens?: number;
+            cache_read_input_tokens?: number;
+            input_tokens?: number;
+            output_tokens?: number;
+        };
+        CodexHarnessUsage: {
+            /**
+             * Format: date-time
+             * @description When the run used something last.
+             */
+            capturedAt: string;
+            /** @description The place of that event in the log. */
+            captureSequence: number;
+            /** @description The execution that used it. The counts are of all executions. */
+            executionId: number;
+            /** @constant */
+            harness: "CODEX";
+            /** @constant */
+            metricsVersion: 1;
+            snapshot: {
+                coverage: {
+                    tokenStatus: components["schemas"]["UsageCoverage"];
+                    toolStatus: components["schemas"]["UsageCoverage"];
+                };
+                payload: {
+                    /** @description By model. */
+                    attribution?: {
+                        model: string;
+                        usage: components["schemas"]["CodexTokens"];
+                    }[];
+                    toolCalls?: components["schemas"]["HarnessToolCalls"];
+                    usage?: components["schemas"]["CodexTokens"];
+                };
+            };
+        };
+        /** @description As Codex counts: tokens of the cache are among `input_tokens`. */
+        CodexTokens: {
+            cache_write_input_tokens?: number;
+            cached_input_tokens?: number;
+            input_tokens?: number;
+            output_tokens?: number;
+            total_tokens?: number;
+        };
         ComparedRepository: {
             /** @description What it was cloned at; null: it had no commit. */
             base_commit: string | null;
@@ -1783,87 +2052,117 @@ export interface components {
             tokens_before: number;
         };
         Conversation: {
-            /** @description Of the first page: the runs that its runs created, and those below these, as far as the caller may see them: at most 100, five deep, with steps of 1 MiB together. */
-            children?: components["schemas"]["ConversationChild"][];
             conversation_id: string;
             page_info: components["schemas"]["PageInfo"];
             /** @description The runs that this page is of. */
             run_ids: string[];
-            /** @description A step is a message of the caller and what the agent did about it, until the next one. A step that is longer than a page goes on in the next, under the same number. */
+            /** @description A step is a message of the caller and everything up to the next one. A step that is longer than a page goes on in the next page, under the same `id`. The runs that a step created are nested in it, and those below them, if the caller may see them: at most 100 runs, five deep, with 1 MiB of steps together; `run.page_info` says whose steps are not all here. */
             steps: components["schemas"]["ConversationStep"][];
         };
-        /** @description A run below one of the conversation. */
-        ConversationChild: {
-            children?: components["schemas"]["ConversationChild"][];
-            conversation_id: string;
+        ConversationActionBlock: {
+            category: components["schemas"]["ActionCategory"];
+            /** @description The `tool_call_id` in the log. */
+            id: string;
+            input: {
+                [key: string]: unknown;
+            };
+            /** @description The tool, as the agent names it. */
+            name: string;
+            /** @description A short line for people. */
+            title?: string;
+            /** @constant */
+            type: "action";
+        };
+        ConversationActionResultBlock: {
+            action_id: string;
+            category: components["schemas"]["ActionCategory"];
+            name: string;
+            output: {
+                duration_ms?: number;
+                exit_code?: number | null;
+                /**
+                 * @description The action printed more than 64 KiB, and `text` is the end. The events have more.
+                 * @constant
+                 */
+                is_truncated?: true;
+                text: string;
+            };
+            /**
+             * @description `denied`: the action was not carried out, because a person or a rule did not allow it.
+             * @enum {string}
+             */
+            state: "running" | "completed" | "failed" | "denied";
+            /** @constant */
+            type: "action_result";
+        };
+        ConversationBlock: components["schemas"]["ConversationTextBlock"] | components["schemas"]["ConversationActionBlock"] | components["schemas"]["ConversationActionResultBlock"] | components["schemas"]["ConversationEventBlock"];
+        ConversationEventBlock: {
+            data: {
+                [key: string]: unknown;
+            };
+            /** @description The message in the log that it comes from. */
+            message_id?: string;
+            /** @description The event in the log. `reasoning` is what the model thought before it answered; `data.text` has it. */
+            name: string;
+            /** @constant */
+            type: "event";
+        };
+        ConversationFollowupResponse: {
+            followup_id: string;
+            outcome: components["schemas"]["FollowupOutcome"];
+            /** @description The run that got the message. */
+            run_id: string;
+        };
+        ConversationInterruptResponse: {
+            run_id: string;
+        };
+        ConversationMessage: {
+            content: components["schemas"]["ConversationBlock"][];
+            /** @description The messages and tool calls in the log that it comes from; of others the run and sequence. */
+            message_ids: string[];
+            /** @enum {string} */
+            role: "user" | "assistant" | "tool" | "system";
+            run_id: string;
             /**
              * Format: date-time
              * @description RFC 3339, UTC, milliseconds.
              */
-            created_at: string;
-            /** @description Where its conversation goes on: `GET /agent/conversations/{conversation_id}`. */
-            page_info: components["schemas"]["PageInfo"];
-            parent_run_id: string;
-            run_id: string;
-            state: components["schemas"]["RunState"];
-            /** @description Of its conversation; none where the answer would be too large, and `page_info` says that there is more. */
-            steps: components["schemas"]["ConversationStep"][];
-            title: string;
+            timestamp: string;
         };
         ConversationRedirect: {
             /** @description To be watched instead: the conversation goes on there. Absent where nothing is at work. */
             session_id?: string;
         };
         ConversationStep: {
-            messages: {
-                blocks: (components["schemas"]["ConversationStepMessageBlockText"] | components["schemas"]["ConversationStepMessageBlockReasoning"] | components["schemas"]["ConversationStepMessageBlockAction"] | components["schemas"]["ConversationStepMessageBlockActionResult"] | components["schemas"]["ConversationStepMessageBlockEvent"])[];
-                /**
-                 * Format: date-time
-                 * @description RFC 3339, UTC, milliseconds.
-                 */
-                created_at: string;
-                message_id: string;
-                /** @enum {string} */
-                role: "user" | "assistant" | "system";
-                run_id: string;
-            }[];
-            step: number;
+            /**
+             * Format: date-time
+             * @description When the last thing happened in it, or in a step nested in it.
+             */
+            completed_at?: string;
+            /** @description The beginning of the caller's message, or the title of the run that did the step. */
+            description?: string;
+            id: string;
+            messages: components["schemas"]["ConversationMessage"][];
+            /** @description A run below this conversation did the step. `steps` is that run's own conversation. */
+            run?: components["schemas"]["ConversationStepRun"];
+            /**
+             * Format: date-time
+             * @description When its first message came.
+             */
+            started_at?: string;
+            steps: components["schemas"]["ConversationStep"][];
         };
-        ConversationStepMessageBlockAction: {
-            action_id: string;
-            input: {
-                [key: string]: unknown;
-            };
-            name: string;
-            title?: string;
-            /** @constant */
-            type: "action";
+        ConversationStepRun: {
+            conversation_id: string;
+            /** @description Whether the run's conversation has more than `steps` shows: `GET /agent/conversations/{conversation_id}`. */
+            page_info: components["schemas"]["PageInfo"];
+            parent_run_id: string;
+            run_id: string;
+            state: components["schemas"]["RunState"];
         };
-        ConversationStepMessageBlockActionResult: {
-            action_id: string;
-            duration_ms?: number;
-            exit_code?: number | null;
-            is_error: boolean;
-            output: string;
-            /** @description It printed more than 64 KiB, and `output` is the end. The events have more of it. */
-            output_truncated?: boolean;
-            /** @constant */
-            type: "action_result";
-        };
-        ConversationStepMessageBlockEvent: {
-            data: {
-                [key: string]: unknown;
-            };
-            event_type: string;
-            /** @constant */
-            type: "event";
-        };
-        ConversationStepMessageBlockReasoning: {
-            text: string;
-            /** @constant */
-            type: "reasoning";
-        };
-        ConversationStepMessageBlockText: {
+        ConversationTextBlock: {
+            /** @description The message in the log that it comes from. */
+            message_id?: string;
             text: string;
             /** @constant */
             type: "text";
@@ -2054,6 +2353,10 @@ export interface components {
         };
         DeleteTriggerResponse: {
             success: boolean;
+        };
+        EgressRanges: {
+            /** @description IPv4 and IPv6 networks, as in `203.0.113.0/28`, each once. Empty while the operator names none (`RUNYARD_EGRESS_RANGES`). */
+            cidrs: string[];
         };
         EgressRefusedEvent: {
             data: components["schemas"]["EgressRefusedEventData"];
@@ -2373,6 +2676,14 @@ export interface components {
             /** @description `oz` is the built-in loop; `runbook` needs no model and runs the prompt’s shell blocks; `claude`, `codex`, `gemini`, `opencode`, `qwen` and `goose` are agents whose program the sandbox must have; operators add others. One that the installation does not have is refused with 400, and so is a field that the harness cannot honour. */
             type?: string;
         };
+        HarnessToolCalls: {
+            byName: {
+                [key: string]: number;
+            };
+            /** @description The sum of `byName`. */
+            total: number;
+        };
+        HarnessUsage: components["schemas"]["ClaudeHarnessUsage"] | components["schemas"]["CodexHarnessUsage"];
         /** @description Not offered, but may be said to be `disabled`: the operator sets the providers of models. */
         InferenceProviders: {
             aws?: {
@@ -2380,6 +2691,26 @@ export interface components {
                 region?: string;
                 role_arn?: string;
             };
+        };
+        InferenceUsage: {
+            /** @description US cents; 0 where the price of the model is not known. */
+            cost_in_cents: {
+                input_cache_read_cost_in_cents: number;
+                input_cache_write_cost_in_cents: number;
+                input_cost_in_cents: number;
+                output_cost_in_cents: number;
+            };
+            /** @description Tokens. */
+            token_count: {
+                /** @description Without those of the cache. */
+                input: number;
+                input_cache_read: number;
+                input_cache_write: number;
+                output: number;
+            };
+            web_search_cost_in_cents: number;
+            /** @description Always 0: searches of providers are not counted. */
+            web_search_count: number;
         };
         InterruptedEvent: {
             data: components["schemas"]["InterruptedEventData"];
@@ -2431,8 +2762,8 @@ export interface components {
             page_info: components["schemas"]["PageInfo"];
         };
         ListModelsResponse: {
-            /** @description What a run is answered by that names no model. */
-            default_model_id?: string;
+            /** @description The model of a run that names none. Empty if the workers have no default model. */
+            default_model_id: string;
             models: components["schemas"]["Model"][];
         };
         ListPoolsResponse: {
@@ -2563,17 +2894,24 @@ export interface components {
             text: string;
         };
         Model: {
-            /** @description Tokens, where it is known. */
+            /** @description In tokens, if it is known. */
             context_window?: number;
-            display_name?: string;
-            /** @description What `config.model_id` takes: `provider/model`. */
-            model_id: string;
-            /** @description Where they are known: public prices, or those the operator has set. */
+            display_name: string;
+            /** @description The value for `config.model_id`: `provider/model`. */
+            id: string;
+            /** @description Public prices, or those the operator has set, if they are known. */
             prices?: components["schemas"]["ModelPrices"];
-            provider: string;
+            /**
+             * @description The company that made the model, whichever provider serves it.
+             * @enum {string}
+             */
+            provider: "OPENAI" | "ANTHROPIC" | "GOOGLE" | "UNKNOWN";
+            /** @description The model takes images, as its provider or its name says. */
+            vision_supported: boolean;
         };
         /** @description US dollars per million tokens. */
         ModelPrices: {
+            cache_write?: number;
             cached_input?: number;
             input: number;
             output: number;
@@ -2604,6 +2942,18 @@ export interface components {
             reason: "unavailable" | "quota" | "key_refused" | "unknown_model" | "refused" | "followup";
             /** @description The model from here on. */
             to: string;
+        };
+        ModelTokenUsage: {
+            model_id: string;
+            tokens_by_category: {
+                [key: string]: number;
+            };
+            total_tokens: number;
+            /**
+             * @description Always `warp`, the wire format's word for a model that the service gives access to.
+             * @enum {string}
+             */
+            usage_type: "warp" | "byok" | "custom_endpoint";
         };
         ModelToldEvent: {
             data: components["schemas"]["ModelToldEventData"];
@@ -2820,6 +3170,11 @@ export interface components {
             /** @description Its page. */
             url: string;
         };
+        /**
+         * @description As its host last said: when the run opened it, by a trigger, or to `GET /agent/runs/{run_id}/pull-requests`, which asks again. `unknown`: it never did.
+         * @enum {string}
+         */
+        PullRequestStatus: "open" | "draft" | "merged" | "closed" | "unknown";
         PutGrantsRequest: {
             /** @description Who may use it, besides admins. None: whoever may without grants. */
             principal_ids: string[];
@@ -2877,11 +3232,30 @@ export interface components {
             username: string;
         };
         RequestUsage: {
+            /** @description Of the input tokens, those that providers read from their caches. */
+            cache_read_tokens: number;
+            /** @description Of the input tokens, those that providers wrote into their caches. */
+            cache_write_tokens: number;
+            /** @description Always 0: Runyard charges nothing for its machines. */
+            compute_cost: number;
+            compute_cost_usd: number;
+            /** @description The same: the wire format counts credits here, and a credit of Runyard is a US dollar. */
+            inference_cost?: number;
             /** @description US dollars, where the price of the model is known. */
             inference_cost_usd?: number;
+            /** @description Those of the cache included. */
             input_tokens: number;
+            /** @description By model, most tokens first. */
+            model_token_usage: components["schemas"]["ModelTokenUsage"][];
             output_tokens: number;
+            /** @description Always 0. */
+            platform_cost: number;
+            platform_cost_usd: number;
             total_tokens: number;
+            /** @description `primary_agent`: steps of the agent. `conversation_compaction`: summaries of the conversation. `sandbox_commands`: what commands of the built-in agent asked of models. */
+            usage_by_category: {
+                [key: string]: components["schemas"]["CategoryUsage"];
+            };
         };
         /** @description What the run is executed with, once it has started: where the request left it open, too. */
         ResolvedRun: {
@@ -3036,6 +3410,15 @@ export interface components {
             followup_id: string;
             outcome: components["schemas"]["FollowupOutcome"];
         };
+        RunHarnessUsage: {
+            /** @description Since `usage.capturedAt`. */
+            age_seconds?: number;
+            /** @description False until Claude Code or Codex has used something, and of runs of other agents. */
+            available: boolean;
+            conversation_id: string;
+            run_id: string;
+            usage?: components["schemas"]["HarnessUsage"];
+        };
         RunItem: {
             /** @description What was asked for. */
             agent_config: components["schemas"]["AmbientAgentConfig"];
@@ -3118,6 +3501,9 @@ export interface components {
             /** @description Of a queued run alone. */
             waiting?: components["schemas"]["WaitingRun"];
         };
+        RunReference: {
+            run_id: string;
+        };
         /** @description The schedule that created the run, as it was then; it may be deleted since. */
         RunSchedule: {
             cron_schedule: string;
@@ -3162,6 +3548,10 @@ export interface components {
             message: string;
             retryable?: boolean;
             waits_for?: components["schemas"]["WaitsFor"];
+        };
+        RunTimeline: {
+            /** @description Oldest first. */
+            events: components["schemas"]["TimelineEvent"][];
         };
         /** @description The trigger that created the run, and the delivery that did so; they may be gone since. */
         RunTrigger: {
@@ -3405,6 +3795,28 @@ export interface components {
          * @enum {string}
          */
         TaskStatus: "running" | "failed" | "blocked" | "cancelled" | "complete";
+        TimelineEvent: {
+            event_type: components["schemas"]["TimelineEventType"];
+            /** @description Stays the same however often the timeline is read. */
+            event_uuid: string;
+            /** @description The execution it belongs to: from 1. */
+            execution_id?: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            /** @description Details, such as `attempt`, `worker_id`, `duration_ms` and `status_message`. */
+            payload?: {
+                [key: string]: unknown;
+            };
+            run_id: string;
+        };
+        /**
+         * @description `oz_run_created`: the run was stored. `oz_run_claimed`: a worker took it. `worker_container_ready`: its sandbox stands. `shared_session_started`: people can follow what happens in it. `agent_started`: the setup is done and the agent works. `oz_run_done`, `oz_run_blocked`, `oz_run_cancelled`, `oz_run_failed`, `oz_run_errored`: its state changed to SUCCEEDED, BLOCKED, CANCELLED, FAILED or ERROR. `vm_shutdown`: the worker stopped everything in the sandbox.
+         * @enum {string}
+         */
+        TimelineEventType: "oz_run_created" | "oz_run_claimed" | "worker_container_ready" | "shared_session_started" | "agent_started" | "oz_run_done" | "oz_run_blocked" | "oz_run_cancelled" | "oz_run_failed" | "oz_run_errored" | "vm_shutdown";
         ToolCallEvent: {
             data: components["schemas"]["ToolCallEventData"];
             /**
@@ -3795,6 +4207,7 @@ export interface components {
             /** @description Most runs first, at most 100; so are the others. */
             by_agent: components["schemas"]["UsageOfAgent"][];
             by_environment: components["schemas"]["UsageOfEnvironment"][];
+            /** @description A run that used several models is one of each; tokens and cost are those of the model. */
             by_model: components["schemas"]["UsageOfModel"][];
             /** @description Every day, oldest first; those without runs as well. */
             days: components["schemas"]["UsageDay"][];
@@ -3811,8 +4224,17 @@ export interface components {
             to: string;
             totals: components["schemas"]["UsageFigures"];
         };
+        /**
+         * @description `partial`: some answers of models did not say it all. `unavailable`: nothing is known.
+         * @enum {string}
+         */
+        UsageCoverage: "known" | "partial" | "unavailable";
         /** @description Of the runs created on a day. */
         UsageDay: {
+            /** @description Of them, those that providers read from their caches. */
+            cache_read_tokens: number;
+            /** @description Of them, those that providers wrote into their caches. */
+            cache_write_tokens: number;
             cancelled: number;
             cost_usd: number;
             /**
@@ -3851,12 +4273,22 @@ export interface components {
              * @constant
              */
             by_gateway?: true;
+            /** @description Among the input tokens: those that the provider wrote into its cache. */
+            cache_write_tokens?: number;
+            /** @description Among the input tokens: those that the provider read from its cache. */
             cached_input_tokens?: number;
             /**
              * @description The answer of the model did not say it all, or was given up.
              * @constant
              */
             estimated?: true;
+            /** @description What the cost is made of; `input` is that of tokens beside the cache. */
+            inference_cost_parts_usd?: {
+                cache_read: number;
+                cache_write: number;
+                input: number;
+                output: number;
+            };
             inference_cost_usd?: number;
             input_tokens: number;
             model_id: string;
@@ -3867,6 +4299,10 @@ export interface components {
         UsageFigures: {
             /** @description Wait for a person. */
             blocked: number;
+            /** @description Of them, those that providers read from their caches. */
+            cache_read_tokens: number;
+            /** @description Of them, those that providers wrote into their caches. */
+            cache_write_tokens: number;
             cancelled: number;
             cost_usd: number;
             /** @description Ended ERROR: the service’s fault, or a provider’s. */
@@ -3886,6 +4322,10 @@ export interface components {
             agent: string;
             /** @description Wait for a person. */
             blocked: number;
+            /** @description Of them, those that providers read from their caches. */
+            cache_read_tokens: number;
+            /** @description Of them, those that providers wrote into their caches. */
+            cache_write_tokens: number;
             cancelled: number;
             cost_usd: number;
             /** @description Ended ERROR: the service’s fault, or a provider’s. */
@@ -3903,6 +4343,10 @@ export interface components {
         UsageOfEnvironment: {
             /** @description Wait for a person. */
             blocked: number;
+            /** @description Of them, those that providers read from their caches. */
+            cache_read_tokens: number;
+            /** @description Of them, those that providers wrote into their caches. */
+            cache_write_tokens: number;
             cancelled: number;
             cost_usd: number;
             /** @description null: runs without one. */
@@ -3924,6 +4368,10 @@ export interface components {
         UsageOfModel: {
             /** @description Wait for a person. */
             blocked: number;
+            /** @description Of them, those that providers read from their caches. */
+            cache_read_tokens: number;
+            /** @description Of them, those that providers wrote into their caches. */
+            cache_write_tokens: number;
             cancelled: number;
             cost_usd: number;
             /** @description Ended ERROR: the service’s fault, or a provider’s. */
@@ -4170,6 +4618,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the artifact. */
                 artifact_uid: string;
             };
             cookie?: never;
@@ -4184,6 +4633,109 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ArtifactResponse"];
                 };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    downloadArtifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the artifact. */
+                artifact_uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Redirect to a signed link. */
+            302: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `invalid_request` */
             400: {
@@ -4513,6 +5065,300 @@ export interface operations {
             };
         };
     };
+    submitConversationFollowup: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the conversation. */
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunFollowupRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationFollowupResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This `Idempotency-Key` was used with another body. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    interruptConversation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the conversation. */
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never> | null;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationInterruptResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This `Idempotency-Key` was used with another body. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     checkConversationRedirect: {
         parameters: {
             query?: never;
@@ -4545,6 +5391,205 @@ export interface operations {
             };
             /** @description A part of the path is too long. */
             414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    downloadConversationScreenshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the conversation. */
+                conversation_id: string;
+                /** @description The `artifact_uid` of an artifact of type SCREENSHOT. */
+                screenshot_uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Redirect to a signed link. */
+            302: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getConversationTranscript: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the conversation. */
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Redirect to a signed link. */
+            302: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6305,10 +7350,96 @@ export interface operations {
             };
         };
     };
+    findRunByReference: {
+        parameters: {
+            query: {
+                url: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunReference"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listRuns: {
         parameters: {
             query?: {
                 ancestor_run_id?: string;
+                /** @description `DIFF`: runs that changed something, which have a `FILE` with `diff`. */
                 artifact_type?: "PLAN" | "PULL_REQUEST" | "SCREENSHOT" | "FILE" | "DIFF" | "EXTERNAL_REFERENCE";
                 /** @description Runs that were created with `automation_id` in their metadata. */
                 automation_id?: string;
@@ -7675,6 +8806,101 @@ export interface operations {
             };
         };
     };
+    getHarnessUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunHarnessUsage"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     interruptRun: {
         parameters: {
             query?: never;
@@ -8381,6 +9607,101 @@ export interface operations {
             };
             /** @description `conflict` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getRunTimeline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunTimeline"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12805,6 +14126,89 @@ export interface operations {
             };
             /** @description `not_authorized` */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getEgressRanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EgressRanges"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

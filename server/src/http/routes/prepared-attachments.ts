@@ -6,7 +6,6 @@ import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
 import type { PreparedUpload } from '../../contract/prepared-attachment.ts'
 import { ROUTES } from '../../contract/routes.ts'
-import { isUuid } from '../../contract/run-id.ts'
 import { ATTACHMENT_MAX_BYTES } from '../../contract/run-request.ts'
 import { refuseUnstored, requireRoom } from '../../intake/attachments.ts'
 import type { Db } from '../../store/db.ts'
@@ -18,9 +17,10 @@ import {
   storeUpload,
 } from '../../store/prepared-attachments.ts'
 import { orphaned } from '../../store/principals.ts'
-import { findNewestRun, isOrphaned, type RunRow } from '../../store/runs.ts'
+import { isOrphaned, type RunRow } from '../../store/runs.ts'
 import type { Services } from '../context.ts'
 import { sendJson, sendOnce, serve } from '../route.ts'
+import { requireNewestRun } from './conversations.ts'
 import { requireRun } from './runs.ts'
 
 /** Files that come before the follow-up that names them. */
@@ -58,9 +58,7 @@ export function servePreparedAttachments(app: FastifyInstance, services: Service
 
   serve(app, services, ROUTES.prepareConversationAttachments, async (call) => {
     const { conversation_id } = call.params
-    const newest = isUuid(conversation_id) ? await findNewestRun(store.db, conversation_id, call.actor) : null
-    if (!newest) throw new AppError('resource_not_found', 'There is no conversation with this id.')
-    const run = await requireRun(services, newest, call.actor)
+    const run = await requireNewestRun(services, conversation_id, call.actor)
     return sendOnce(store.db, call, (db) =>
       prepare(db, run, conversation_id, call.body.attachments, call.actor),
     )

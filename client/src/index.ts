@@ -162,6 +162,7 @@ export {
   type RunHarnessUsage,
   type RunItem,
   type RunReference,
+  type RunReferenceParams,
   type RunSchedule,
   type RunSourceType,
   type RunState,

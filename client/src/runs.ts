@@ -34,6 +34,7 @@ import {
   type RunHarnessUsage,
   type RunItem,
   type RunReference,
+  type RunReferenceParams,
   type RunStreamEvent,
   type RunTimeline,
 } from './schemas.ts'
@@ -237,8 +238,8 @@ export class Runs {
   }
 
   /** The newest run that produced this address, such as a pull request. None: `NotFoundError`. */
-  findByReference(url: string, options?: RequestOptions): APIPromise<RunReference> {
-    const call = { method: 'GET', path: '/agent/run-by-external-reference', query: { url } } as const
+  findByReference(params: RunReferenceParams, options?: RequestOptions): APIPromise<RunReference> {
+    const call = { method: 'GET', path: '/agent/run-by-external-reference', query: params } as const
     return requestJson(this.#transport, call, options)
   }
 

@@ -163,6 +163,9 @@ export type ListEnvironmentsParams = Sendable<
   NonNullable<operations['listEnvironments']['parameters']['query']>
 >
 
+export type RunReferenceParams = Sendable<
+  NonNullable<operations['findRunByReference']['parameters']['query']>
+>
 export type ListSchedulesParams = Sendable<NonNullable<operations['listSchedules']['parameters']['query']>>
 export type ListTriggersParams = Sendable<NonNullable<operations['listTriggers']['parameters']['query']>>
 export type ListTriggerDeliveriesParams = Sendable<

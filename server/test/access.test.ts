@@ -324,7 +324,10 @@ onFace('access', (service) => {
   })
 
   test('models: none where no provider is configured', async () => {
-    assert.deepEqual(await service().viewer.json('GET', '/agent/models'), { models: [] })
+    assert.deepEqual(await service().viewer.json('GET', '/agent/models'), {
+      models: [],
+      default_model_id: '',
+    })
   })
 })
 

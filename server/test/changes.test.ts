@@ -175,7 +175,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
         diff.files.filter(({ binary }) => binary).map(({ path }) => path),
         ['new.bin', 'picture.bin'],
       )
-      const listed = run.artifacts.find(({ artifact_type }) => artifact_type === 'FILE')
+      const listed = run.artifacts.find(({ data }) => 'diff' in data)
       assert.deepEqual(listed?.data, {
         artifact_uid: diff.patch?.artifact_uid,
         ...{ filename: 'changes-1.patch', filepath: 'changes-1.patch', mime_type: 'text/x-diff' },
@@ -213,7 +213,7 @@ function testOn(sandbox: BackendName, skip: string | false): void {
       await goOn(run_id, 'ls')
       await goOn(run_id, 'rm deleted.txt')
       await goOn(run_id, 'git checkout --quiet .')
-      const kept = (await api.get(run_id)).artifacts.map(({ data }) => 'turn' in data && data.turn)
+      const kept = (await api.get(run_id)).artifacts.map(({ data }) => 'diff' in data && data.diff?.turn)
       assert.deepEqual(kept, [1, 3, 4])
       const diffs = await Promise.all([1, 2, 3, 4, undefined].map((turn) => diffOf(run_id, turn)))
       assert.deepEqual(

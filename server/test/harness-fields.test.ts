@@ -60,6 +60,11 @@ const TAKEN: Record<string, Fields> = {
   'config.permissions': { config: { permissions: [{ tool: 'bash', action: 'allow' }] } },
   'config.session_sharing': { config: { session_sharing: { public_access: 'VIEWER' } } },
   'config.harness_auth_secrets': { config: { harness_auth_secrets: {} } },
+  'config.secrets': { config: { secrets: [] } },
+  'config.memory_stores': { config: { memory_stores: [] } },
+  'config.inference_providers': { config: { inference_providers: { aws: { disabled: true } } } },
+  'config.credential_strategy': { config: { credential_strategy: 'EXECUTOR' } },
+  'config.computer_use_model_id': { config: { computer_use_model_id: 'openai/gpt-x' } },
 }
 
 /** Of other runs, whatever their harness; tried by tests of their own. */
@@ -70,6 +75,13 @@ const NOT_OFFERED: Record<string, Fields> = {
   mode: { mode: 'plan' },
   'config.computer_use_enabled': { config: { computer_use_enabled: true } },
   'config.harness_auth_secrets': { config: { harness_auth_secrets: { claude_auth_secret_name: 'KEY' } } },
+  'config.secrets': { config: { secrets: [{ name: 'KEY' }] } },
+  'config.runner_id': { config: { runner_id: 'runner' } },
+  'config.memory_stores': {
+    config: { memory_stores: [{ uid: 'notes', access: 'read_only', instructions: 'Read it.' }] },
+  },
+  'config.inference_providers': { config: { inference_providers: { aws: { region: 'eu-west-1' } } } },
+  'config.credential_strategy': { config: { credential_strategy: 'CREATOR' } },
 }
 
 /** The table of the page: for each line of it, what becomes of the field with each harness. */

@@ -231,7 +231,11 @@ describe('oz-agent-sdk', () => {
         prompt: shell('mkdir -p artifacts && echo kept > artifacts/kept.txt'),
         config: { worker_host: 'default' },
       })
-      ids.plain = await create({ prompt: 'A prompt about 50% of_zebras.', title: 'Zulu' })
+      ids.plain = await create({
+        prompt: 'A prompt about 50% of_zebras.',
+        title: 'Zulu',
+        metadata: { automation_id: 'nightly-fix' },
+      })
       ids.parent = await create({
         prompt: 'Parent.',
         title: 'Alpha',
@@ -322,6 +326,10 @@ describe('oz-agent-sdk', () => {
       ['q in the title', () => ({ q: 'mike' }), ['child', 'environment']],
       ['q in the skill', () => ({ q: 'skills:dep' }), ['parent']],
       ['several at once', () => ({ q: 'mike', source: 'CLI', state: ['QUEUED'] }), ['environment']],
+      ['task_status', () => ({ task_status: 'complete' }), ['artifact']],
+      ['automation_id', () => ({ automation_id: 'nightly-fix' }), ['plain']],
+      ['factory_uid', () => ({ factory_uid: 'f' }), []],
+      ['factory_only', () => ({ factory_only: true }), []],
       ['an unknown parameter', () => ({ colour: 'red' }), all],
     ]
     for (const [name, query, expected] of cases) {

@@ -46,6 +46,8 @@ describe('the published clients', () => {
     addSkill(addHostedRepository(root, 'acme/site'))
     host = await serveGitHost({ root, kind: 'github', token: TOKEN })
     model = await openModelServer(answerCalls, { api_key: 'a-key', models: [{ id: 'scripted' }] })
+    const prices = join(temporaryDirectory('prices'), 'prices.json')
+    writeFileSync(prices, JSON.stringify({ 'openai/scripted': { input: 1, output: 10 } }))
     service = await startService({
       env: {
         ...{ OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'a-key', RUNYARD_DEFAULT_MODEL: 'openai/scripted' },
@@ -53,6 +55,7 @@ describe('the published clients', () => {
         RUNYARD_PRIVATE_HOSTS: host.host,
         RUNYARD_GIT_HOSTS: `${host.host}=github`,
         RUNYARD_GIT_TOKEN: `https://${TOKEN}@${host.host}`,
+        RUNYARD_MODEL_PRICES: prices,
         RUNYARD_CONCURRENCY: '4',
       },
     })

@@ -108,7 +108,7 @@ export type InferenceProviders = z.infer<typeof InferenceProviders>
 
 /** Whether it asks for a provider, rather than to do without. */
 export const asksForProvider = ({ aws }: InferenceProviders = {}): boolean =>
-  aws !== undefined && aws.disabled !== true && Object.keys(aws).length > 0
+  aws !== undefined && aws.disabled !== true
 
 export const AmbientAgentConfig = z
   .object({

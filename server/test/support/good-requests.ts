@@ -6,6 +6,7 @@ import { after, before } from 'node:test'
 import tls from 'node:tls'
 import type { OperationId } from '../../src/contract/routes.ts'
 import { recordPush } from '../../src/store/pushes.ts'
+import { recordReference } from '../../src/store/run-references.ts'
 import { type Face, onFace } from './face.ts'
 import { git } from './git.ts'
 import { type GitHost, serveGitHost } from './git-hosts.ts'
@@ -14,6 +15,7 @@ import { temporaryDirectory } from './service.ts'
 
 export const IDLE = { config: { worker_host: 'nobody' } }
 const TOKEN = 'a-token-of-the-host'
+const TICKET = 'https://tickets.example/1'
 const YEARLY = { name: 's', cron_schedule: '0 0 1 1 *', prompt: 'x' }
 /** A picture of one pixel. */
 export const PIXEL = Buffer.from(
@@ -50,9 +52,7 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   mergePullRequest: { path: '/agent/runs/{opened}/merge', body: {} },
   getRunTimeline: { path: '/agent/runs/{run}/timeline' },
   getHarnessUsage: { path: '/agent/runs/{run}/harness-usage' },
-  findRunByReference: {
-    path: '/agent/run-by-external-reference?url=https://example.com/x',
-  },
+  findRunByReference: { path: `/agent/run-by-external-reference?url=${TICKET}` },
   getEgressRanges: {},
   getConversation: { path: '/agent/conversations/{run}' },
   submitConversationFollowup: { path: '/agent/conversations/{busy}/followups', body: { message: 'x' } },
@@ -197,7 +197,7 @@ async function openPullRequest(
 }
 
 /** Ids, by the words that stand for them in paths. */
-async function makeThings({ admin, fetch, origin, worker }: Face): Promise<Record<string, string>> {
+async function makeThings({ admin, fetch, origin, store, worker }: Face): Promise<Record<string, string>> {
   const words: Record<string, string> = {}
   const made = async (path: string, body: object): Promise<Record<string, string>> =>
     admin.json('POST', path, body)
@@ -221,6 +221,8 @@ async function makeThings({ admin, fetch, origin, worker }: Face): Promise<Recor
   const lease = await worker.start(words.run)
   words.artifact = await worker.keep(lease, 'x', 'x\n')
   words.screenshot = await worker.keep(lease, 'x.png', PIXEL)
+  const ticket = { artifact_uid: randomUUID(), reference_type: 'TICKET', url: TICKET } as const
+  assert(await recordReference(store.db, lease, ticket))
   await worker.end(lease)
   words.busy = await admin.create({ prompt: 'x', config })
   await worker.start(words.busy)

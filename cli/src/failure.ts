@@ -109,10 +109,14 @@ export function explain(error: unknown): Explanation {
   if (!(error instanceof Error)) return { message: String(error), exit_code: EXIT.failed }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   const hint =
-    SYSTEM_HINTS[code] ?? 'this should not happen: please report it with what RUNYARD_LOG=debug adds'
+    (error.name === 'SandboxFault' ? SANDBOX_HINT : SYSTEM_HINTS[code]) ??
+    'this should not happen: please report it with what RUNYARD_LOG=debug adds'
   const stack = currentProcess().env.RUNYARD_LOG === 'debug' && error.stack
   return { message: error.message, hint: stack || hint, exit_code: EXIT.failed }
 }
+
+/** A start without a place for runs; the machine or a setting is the reason. */
+const SANDBOX_HINT = '`runyard doctor` says what this machine lacks for sandboxes, and what repairs it'
 
 /** What to do about what the system refused; its message names the file. */
 const SYSTEM_HINTS: Partial<Record<string, string>> = {

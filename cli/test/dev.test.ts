@@ -193,3 +193,12 @@ test(
     assert.equal((await dev.ended).code, 0)
   },
 )
+
+test('without a sandbox it says where to learn what is missing', LIMIT, async () => {
+  const environment = { RUNYARD_SANDBOX: 'docker', DOCKER_HOST: 'unix:///nowhere.sock' }
+  const { code, stderr } = await other.runProcess(['dev', '--port', '0', '--data-dir', 'none'], {
+    environment,
+  })
+  assert.equal(code, 1)
+  assert.match(stderr, /no Docker engine answers.*hint: `runyard doctor`/s)
+})

@@ -9,13 +9,18 @@ const TOLD = {
   call_unreadable: 'The provider could not read a call that the model began.',
 } as const
 
-type Pushed = Extract<RunEvent, { type: 'changes.pushed' }>['data']
+type DataOf<T extends RunEvent['type']> = Extract<RunEvent, { type: T }>['data']
+type Pushed = DataOf<'changes.pushed'>
 
 /** An event that is one line to a reader; empty when it is none, as the kinds of newer servers are. */
 export function noteOf(event: RunEvent, { colors }: Output): string {
   switch (event.type) {
     case 'attempt.lost':
       return colors.yellow(`! Attempt ${event.data.attempt} was lost: ${oneLine(event.data.reason)}`)
+    case 'attempt.started':
+      return event.data.debug ? colors.cyan("· A debug turn works in the failed setup's sandbox") : ''
+    case 'debug.ended':
+      return noteDebugEnd(event.data, colors)
     case 'interrupted':
       return colors.yellow(`■ Interrupted${event.data.by ? ` by ${oneLine(event.data.by)}` : ''}`)
     case 'approval.requested': {
@@ -23,12 +28,8 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
       const asked = colors.yellow(`? May it? ${oneLine(title ?? tool)}`)
       return input ? `${asked}  ${colors.dim(oneLine(JSON.stringify(input)))}` : asked
     }
-    case 'approval.answered': {
-      const { decision, author, reason } = event.data
-      const said =
-        decision === 'deny' ? 'Denied' : decision === 'allow_always' ? 'Allowed from now on' : 'Allowed'
-      return colors.yellow(`! ${said} by ${oneLine(author)}${reason ? `: ${oneLine(reason)}` : ''}`)
-    }
+    case 'approval.answered':
+      return colors.yellow(`! ${describeAnswer(event.data)}`)
     case 'artifact.created': {
       const { artifact_uid, artifact_type, filepath, size_bytes, diff, title } = event.data
       // The call of the tool stands right before it.
@@ -66,6 +67,22 @@ export function noteOf(event: RunEvent, { colors }: Output): string {
     default:
       return ''
   }
+}
+
+function noteDebugEnd(
+  { outcome, status_message, undelivered = 0 }: DataOf<'debug.ended'>,
+  colors: Output['colors'],
+): string {
+  if (outcome === 'SUCCEEDED' && undelivered === 0) return colors.cyan('· The debug turn ended')
+  const why = status_message ? `: ${oneLine(status_message.message)}` : ''
+  const left = undelivered > 0 ? ` ${undelivered} of the messages wait for the next turn.` : ''
+  return colors.yellow(`! The debug turn ended (${oneLine(outcome)})${why}${left}`)
+}
+
+function describeAnswer({ decision, author, reason }: DataOf<'approval.answered'>): string {
+  const said =
+    decision === 'deny' ? 'Denied' : decision === 'allow_always' ? 'Allowed from now on' : 'Allowed'
+  return `${said} by ${oneLine(author)}${reason ? `: ${oneLine(reason)}` : ''}`
 }
 
 function describePush({ branch, repository, pull_request, is_linked }: Pushed): {

@@ -56,6 +56,15 @@ export function describeEnd(run: RunItem, output: Output): string {
   return lines.join('\n')
 }
 
+/** What a follow-up to a run does whose setup failed. */
+export function describeDebug({ debug_agent_available, status_message }: RunItem): string | undefined {
+  if (!debug_agent_available) return undefined
+  const { debug_agent_active, session_debug_until } = status_message ?? {}
+  if (debug_agent_active) return "an agent is at work in the failed setup's sandbox; the run stays FAILED"
+  const until = session_debug_until ? `until ${session_debug_until} ` : ''
+  return `${until}a message asks an agent in the failed setup's sandbox; the run stays FAILED`
+}
+
 /** A run for reading: one field a line, long texts below. */
 export function describeRun(run: RunItem, output: Output): string {
   const { colors } = output
@@ -65,6 +74,7 @@ export function describeRun(run: RunItem, output: Output): string {
     ['state', paintState(run.state, colors)],
     ['why', run.status_message?.message],
     ['waits', run.waiting?.message],
+    ['debug', describeDebug(run)],
     ['agent', config.name],
     ['model', config.model_id],
     ['harness', run.resolved?.harness ?? config.harness?.type],

@@ -100,7 +100,8 @@ export class RunView {
         this.#note(noteOf(event, this.#output))
         break
       case 'attempt.lost':
-        // Its messages and calls begin anew.
+      case 'debug.ended':
+        // Its messages and calls are over, or begin anew.
         this.#open.clear()
         this.#tools.clear()
         this.#step = null

@@ -1835,6 +1835,11 @@ export interface components {
         };
         AttemptStartedEventData: {
             attempt: number;
+            /**
+             * @description A debug turn: the run has failed and stays so, and an agent is asked in its sandbox.
+             * @constant
+             */
+            debug?: true;
             execution: number;
             pool: string;
             worker_id: string;
@@ -2348,6 +2353,28 @@ export interface components {
             /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400, unless the webhook is disabled. */
             url: string;
         };
+        DebugEndedEvent: {
+            data: components["schemas"]["DebugEndedEventData"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            occurred_at: string;
+            run_id: string;
+            /** @description Place in the log: from 1, without gaps. */
+            sequence: number;
+            /** @constant */
+            type: "debug.ended";
+        };
+        /** @description A debug turn is over. The state of the run is what it was. */
+        DebugEndedEventData: {
+            attempt: number;
+            /** @enum {string} */
+            outcome: "SUCCEEDED" | "FAILED" | "ERROR" | "BLOCKED";
+            status_message?: components["schemas"]["RunStatusMessage"];
+            /** @description Follow-ups that wait for the next turn. */
+            undelivered?: number;
+        };
         DeleteScheduleResponse: {
             success: boolean;
         };
@@ -2440,7 +2467,7 @@ export interface components {
              * @enum {string}
              */
             egress?: "none" | "allowlist" | "open";
-            /** @description How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. Default 0. */
+            /** @description How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. If the setup failed, a follow-up within this time is a debug turn in that sandbox, and the run stays FAILED. Default 0. */
             failure_session_retention_minutes?: number | null;
             github_repos?: {
                 owner: string;
@@ -3389,7 +3416,7 @@ export interface components {
             turn: number;
         };
         /** @description An immutable entry in the log of a run. */
-        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["SetupOutputEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalAnsweredEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ReferenceReportedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["ContextCompactedEvent"] | components["schemas"]["ModelToldEvent"] | components["schemas"]["RetryingEvent"] | components["schemas"]["ModelSwitchedEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
+        RunEvent: components["schemas"]["RunStateEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["AttemptLostEvent"] | components["schemas"]["DebugEndedEvent"] | components["schemas"]["SetupEvent"] | components["schemas"]["SetupOutputEvent"] | components["schemas"]["MessageUserEvent"] | components["schemas"]["MessageAssistantEvent"] | components["schemas"]["ReasoningEvent"] | components["schemas"]["ToolCallEvent"] | components["schemas"]["ToolOutputEvent"] | components["schemas"]["ToolResultEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalAnsweredEvent"] | components["schemas"]["FollowupAcceptedEvent"] | components["schemas"]["FollowupDeliveredEvent"] | components["schemas"]["InterruptedEvent"] | components["schemas"]["ArtifactCreatedEvent"] | components["schemas"]["ReferenceReportedEvent"] | components["schemas"]["ChangesPushedEvent"] | components["schemas"]["UsageEvent"] | components["schemas"]["ContextCompactedEvent"] | components["schemas"]["ModelToldEvent"] | components["schemas"]["RetryingEvent"] | components["schemas"]["ModelSwitchedEvent"] | components["schemas"]["EgressRefusedEvent"] | components["schemas"]["ErrorEvent"];
         RunFollowupRequest: {
             /** @description At most 25: files in the message, at most 5, and prepared ones by their ids. */
             attachments?: components["schemas"]["FollowupAttachment"][];
@@ -3442,6 +3469,8 @@ export interface components {
              */
             created_at: string;
             creator: components["schemas"]["RunCreatorInfo"];
+            /** @description Whether a follow-up is a debug turn: the run failed while its environment was set up, and the sandbox is kept for the environment's `failure_session_retention_minutes`. Such a turn asks an agent in that sandbox; the run stays FAILED. */
+            debug_agent_available: boolean;
             /** @description Executions so far: one, and one more for each follow-up to an ended run. */
             execution: number;
             /** @enum {string} */
@@ -3544,9 +3573,19 @@ export interface components {
         RunStatusMessage: {
             /** @description Of a BLOCKED run: the call that somebody is to allow or to deny. */
             approval?: components["schemas"]["PendingApproval"];
+            /**
+             * @description In the run itself: a debug turn is under way.
+             * @constant
+             */
+            debug_agent_active?: true;
             error_code?: components["schemas"]["ErrorCode"];
             message: string;
             retryable?: boolean;
+            /**
+             * Format: date-time
+             * @description Of a run whose setup failed, in the run itself: until then a follow-up is a debug turn in the failed setup's sandbox. Each turn moves it; while one is under way it may be past.
+             */
+            session_debug_until?: string;
             waits_for?: components["schemas"]["WaitsFor"];
         };
         RunTimeline: {

@@ -21,8 +21,8 @@ export class Progress {
     if (!isEvent(data) || data.sequence <= this.sequence) return undefined
     this.sequence = data.sequence
     if (data.type === 'message.assistant') this.#open.delete(String(fieldOf(data.data, 'message_id')))
-    // The next attempt writes its messages anew.
-    if (data.type === 'attempt.lost') this.#open.clear()
+    // The next attempt writes its messages anew, and so does the next debug turn.
+    if (data.type === 'attempt.lost' || data.type === 'debug.ended') this.#open.clear()
     return data
   }
 

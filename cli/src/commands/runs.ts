@@ -6,7 +6,7 @@ import { CommandFailure, usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { repeated, wholeNumber } from '../option-values.ts'
 import { readMessage } from '../read-input.ts'
-import { describeRun, hasChanges } from '../run-text.ts'
+import { describeDebug, describeRun, hasChanges } from '../run-text.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 import { watchRun } from '../watch-run.ts'
 import { watchTree } from '../watch-tree.ts'
@@ -176,5 +176,9 @@ async function sendMessage(run_id: string, words: string[], options: MessageOpti
     })
   } else if (output.format === 'text') {
     output.line(OUTCOMES[accepted.outcome] ?? oneLine(accepted.outcome))
+    if (accepted.outcome === 'queue_pending' || accepted.outcome === 'live_session') {
+      const debug = describeDebug(await client.runs.retrieve(run_id))
+      if (debug) output.line(`Debug turn: ${debug}`)
+    }
   } else output.json(accepted)
 }

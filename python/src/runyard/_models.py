@@ -144,6 +144,8 @@ class AttemptStartedEventData(WireModel):
     execution: int
     worker_id: str
     pool: str
+    debug: Literal[True] | None = None
+    """A debug turn: the run has failed and stays so, and an agent is asked in its sandbox."""
 
 
 class AuditEntry(WireModel):
@@ -1695,7 +1697,7 @@ class EnvironmentConfig(WireModel):
     reuse_setup: bool | None = None
     """Whether a run may begin with what the setup commands left in the workspace and the home directory of an earlier one, instead of running them: within 24 hours, for the same commits, configuration, variables and secrets. Not where they leave a process running. Default true."""
     failure_session_retention_minutes: int | None = None
-    """How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. Default 0."""
+    """How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. If the setup failed, a follow-up within this time is a debug turn in that sandbox, and the run stays FAILED. Default 0."""
 
 
 class EnvironmentLastTaskCreated(WireModel):
@@ -2017,6 +2019,10 @@ class RunStatusMessage(WireModel):
     retryable: bool | None = None
     waits_for: WaitsFor | None = None
     approval: PendingApproval | None = None
+    session_debug_until: datetime | None = None
+    """Of a run whose setup failed, in the run itself: until then a follow-up is a debug turn in the failed setup's sandbox. Each turn moves it; while one is under way it may be past."""
+    debug_agent_active: Literal[True] | None = None
+    """In the run itself: a debug turn is under way."""
 
 
 class Secret(WireModel):
@@ -2521,6 +2527,16 @@ class CreateTriggerRequest(WireModel):
     """false: a personal trigger with personal runs, which its owner alone sees."""
 
 
+class DebugEndedEventData(WireModel):
+    """A debug turn is over. The state of the run is what it was."""
+
+    attempt: int
+    outcome: Literal["SUCCEEDED", "FAILED", "ERROR", "BLOCKED"] | str
+    status_message: RunStatusMessage | None = None
+    undelivered: int | None = None
+    """Follow-ups that wait for the next turn."""
+
+
 class Environment(WireModel):
     uid: str
     """22 characters of A-Z, a-z, 0-9."""
@@ -2930,6 +2946,16 @@ class Conversation(WireModel):
     page_info: PageInfo
 
 
+class DebugEndedEvent(WireModel):
+    sequence: int
+    """Place in the log: from 1, without gaps."""
+    run_id: str
+    type: Literal["debug.ended"]
+    occurred_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    data: DebugEndedEventData
+
+
 class ListDeliveriesResponse(WireModel):
     deliveries: list[WebhookDelivery]
     page_info: PageInfo
@@ -2968,6 +2994,8 @@ class RunItem(WireModel):
     run_time: str | None = None
     """Time from claims to ends of all executions, ISO 8601 duration."""
     status_message: RunStatusMessage | None = None
+    debug_agent_available: bool
+    """Whether a follow-up is a debug turn: the run failed while its environment was set up, and the sandbox is kept for the environment's `failure_session_retention_minutes`. Such a turn asks an agent in that sandbox; the run stays FAILED."""
     waiting: WaitingRun | None = None
     source: RunSourceType
     creator: RunCreatorInfo
@@ -3058,6 +3086,7 @@ RunEvent = TypeAliasType(
         RunStateEvent
         | AttemptStartedEvent
         | AttemptLostEvent
+        | DebugEndedEvent
         | SetupEvent
         | SetupOutputEvent
         | MessageUserEvent

@@ -50,8 +50,8 @@ class Progress:
         if kind == "message.assistant":
             data = as_fields(value.get("data")) or {}
             self._open.pop(str(data.get("message_id")), None)
-        elif kind == "attempt.lost":
-            # The next attempt writes its messages anew.
+        elif kind in ("attempt.lost", "debug.ended"):
+            # The next attempt writes its messages anew, and so does the next debug turn.
             self._open.clear()
         return parse_event(value)
 

@@ -133,7 +133,7 @@ export const EnvironmentConfig = z
     }),
     failure_session_retention_minutes: z.int().min(0).max(1440).nullable().optional().meta({
       description:
-        'How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. Default 0.',
+        'How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. If the setup failed, a follow-up within this time is a debug turn in that sandbox, and the run stays FAILED. Default 0.',
     }),
   })
   .refine(({ secrets = [], variables = {} }) => !secrets.some((name) => Object.hasOwn(variables, name)), {

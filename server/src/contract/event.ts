@@ -17,8 +17,24 @@ export const EVENT_DATA = {
     attempt: z.int(),
     status_message: RunStatusMessage.optional(),
   }),
-  'attempt.started': z.object({ attempt: z.int(), execution: z.int(), worker_id: id, pool: z.string() }),
+  'attempt.started': z.object({
+    attempt: z.int(),
+    execution: z.int(),
+    worker_id: id,
+    pool: z.string(),
+    debug: z.literal(true).optional().meta({
+      description: 'A debug turn: the run has failed and stays so, and an agent is asked in its sandbox.',
+    }),
+  }),
   'attempt.lost': z.object({ attempt: z.int(), reason: z.string() }),
+  'debug.ended': z
+    .object({
+      attempt: z.int(),
+      outcome: z.enum(['SUCCEEDED', 'FAILED', 'ERROR', 'BLOCKED']),
+      status_message: RunStatusMessage.optional(),
+      undelivered: z.int().optional().meta({ description: 'Follow-ups that wait for the next turn.' }),
+    })
+    .meta({ description: 'A debug turn is over. The state of the run is what it was.' }),
   setup: z.object({
     phase: z.enum(['sandbox', 'restore', 'clone', 'command', 'tool_server', 'skill']).meta({
       description:

@@ -150,6 +150,10 @@ export const RunItem = z
       .optional()
       .meta({ description: 'Time from claims to ends of all executions, ISO 8601 duration.' }),
     status_message: RunStatusMessage.optional(),
+    debug_agent_available: z.boolean().meta({
+      description:
+        "Whether a follow-up is a debug turn: the run failed while its environment was set up, and the sandbox is kept for the environment's `failure_session_retention_minutes`. Such a turn asks an agent in that sandbox; the run stays FAILED.",
+    }),
     waiting: WaitingRun.optional().meta({ description: 'Of a queued run alone.' }),
     source: RunSourceType,
     creator: RunCreatorInfo,

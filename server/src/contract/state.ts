@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PendingApproval } from './approval.ts'
 import { ErrorCode } from './error.ts'
+import { Timestamp } from './timestamp.ts'
 
 export const RunState = z
   .enum([
@@ -60,6 +61,13 @@ export const RunStatusMessage = z
     waits_for: WaitsFor.optional(),
     approval: PendingApproval.optional().meta({
       description: 'Of a BLOCKED run: the call that somebody is to allow or to deny.',
+    }),
+    session_debug_until: Timestamp.optional().meta({
+      description:
+        "Of a run whose setup failed, in the run itself: until then a follow-up is a debug turn in the failed setup's sandbox. Each turn moves it; while one is under way it may be past.",
+    }),
+    debug_agent_active: z.literal(true).optional().meta({
+      description: 'In the run itself: a debug turn is under way.',
     }),
   })
   .meta({ id: 'RunStatusMessage', description: 'Why the run is in its state, for a person to act on.' })

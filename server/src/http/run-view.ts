@@ -1,5 +1,6 @@
 import { pageInfo } from '../contract/page-info.ts'
 import type { ListRunsResponse, RunItem, WaitingRun } from '../contract/run.ts'
+import type { RunStatusMessage } from '../contract/state.ts'
 import { LISTED_CHARACTERS, type ListedRun } from '../store/run-list.ts'
 import { viewUsage } from './usage-view.ts'
 
@@ -25,7 +26,8 @@ export function viewRun(run: ShownRun, linkRun: LinkRun, waiting?: WaitingRun): 
     started_at: run.started_at?.toISOString() ?? null,
     finished_at: run.finished_at?.toISOString() ?? null,
     ...(run.started_at ? { run_time: isoDuration(run.run_time_ms + Math.max(0, working)) } : {}),
-    ...(run.status_message ? { status_message: run.status_message } : {}),
+    ...(run.status_message ? { status_message: { ...run.status_message, ...viewDebug(run) } } : {}),
+    debug_agent_available: run.is_debuggable,
     ...(waiting ? { waiting } : {}),
     source: run.source,
     ...(run.schedule ? { schedule: run.schedule } : {}),
@@ -55,6 +57,12 @@ export function viewRun(run: ShownRun, linkRun: LinkRun, waiting?: WaitingRun): 
     ...(run.result === null ? {} : { result: run.result }),
   }
 }
+
+/** Until when the sandbox of a failed setup can be asked, and whether an agent is at it. */
+const viewDebug = ({ debug, debug_until, is_debuggable }: ShownRun): Partial<RunStatusMessage> => ({
+  ...(is_debuggable && debug_until ? { session_debug_until: debug_until.toISOString() } : {}),
+  ...(debug === 'working' ? { debug_agent_active: true } : {}),
+})
 
 /** In a list as long as the prompt may be there. */
 function submittedPrompt({ prompt, prompt_truncated, early_messages }: ShownRun): string {

@@ -80,7 +80,7 @@ export function deltaOf({ message_id, text }: OpenMessage, sent: Map<string, num
 /** A completed message has no text on its way any more; a lost attempt's messages are void. */
 export function forget(event: RunEvent, sent: Map<string, number>): void {
   if (event.type === 'message.assistant') sent.delete(event.data.message_id)
-  if (event.type === 'attempt.lost') sent.clear()
+  if (event.type === 'attempt.lost' || event.type === 'debug.ended') sent.clear()
 }
 
 /** Says at once that the stream is open, and how soon to come back when it breaks. */

@@ -47,10 +47,15 @@ export function findQuestions(log: readonly NewEvent[]): ReadonlySet<NewEvent> {
   for (const event of log) {
     if (event.type === 'approval.requested') asks = true
     else if (event.type === 'tool.result') asks = false
-    else if (asks && event.type === 'run.state' && event.data.state === 'BLOCKED') questions.add(event)
+    else if (asks && endsAsking(event)) questions.add(event)
   }
   return questions
 }
+
+const endsAsking = ({ type, data }: NewEvent): boolean =>
+  type === 'run.state'
+    ? data.state === 'BLOCKED'
+    : type === 'debug.ended' && data.status_message?.waits_for === 'approval'
 
 /** What is asked about an open call, or was answered about it. */
 export const findApproval = (log: readonly NewEvent[], { tool_call_id }: EventData<'tool.call'>) =>

@@ -118,6 +118,7 @@ export function buildConversation(
       }
       case 'setup':
       case 'attempt.lost':
+      case 'debug.ended':
       case 'interrupted':
       case 'artifact.created':
       case 'changes.pushed':

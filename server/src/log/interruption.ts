@@ -29,9 +29,15 @@ export function closeOpenCalls(events: readonly NewEvent[], output: string): New
   return [...open].map((id) => ({ type: 'tool.result', data: closeInterrupted(id, output) }))
 }
 
+/** Of the run, or of a debug turn that does not wait for an approval. */
+function endsExecution({ type, data }: NewEvent): boolean {
+  if (type === 'debug.ended') return data.status_message?.waits_for !== 'approval'
+  return type === 'run.state' && isTerminal(data.state)
+}
+
 /** Results for the calls that were open when an earlier execution ended, and whose attempt could not write how they ended. */
 export function closeEndedCalls(events: readonly NewEvent[]): NewEvent[] {
-  const end = events.findLastIndex(({ type, data }) => type === 'run.state' && isTerminal(data.state))
+  const end = events.findLastIndex(endsExecution)
   return closeOpenCalls(
     events.filter(({ type }, index) => index < end || type === 'tool.result'),
     RUN_STOPPED,
@@ -44,6 +50,6 @@ export const isInterrupted = (result: ToolResult): boolean =>
 
 /** True for an event behind which no earlier user message waits for an answer any more. */
 export function closesMessages(event: NewEvent): boolean {
-  if (event.type === 'interrupted') return true
+  if (event.type === 'interrupted' || event.type === 'debug.ended') return true
   return event.type === 'run.state' && (isTerminal(event.data.state) || event.data.state === 'BLOCKED')
 }

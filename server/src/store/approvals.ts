@@ -2,13 +2,14 @@ import { sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
 import type { ApprovalDecision } from '../contract/approval.ts'
 import { AppError } from '../contract/error.ts'
-import { isResting, type RunState, WORKING_STATES } from '../contract/state.ts'
+import { isResting, type RunState } from '../contract/state.ts'
 import type { Db } from './db.ts'
+import { IS_DEBUGGABLE } from './debug-turns.ts'
 import { requireGrantsFor } from './grants.ts'
 import { orphaned } from './principals.ts'
 import { visibleTo } from './runs.ts'
-import { among } from './sql-fragments.ts'
-import { reopenRun } from './transitions.ts'
+import { AT_WORK } from './sql-fragments.ts'
+import { goOn } from './transitions.ts'
 
 export interface ApprovalAnswer {
   run_id: string
@@ -22,6 +23,7 @@ interface WaitingRun {
   run_id: string
   state: RunState
   worker_id: string | null
+  is_debuggable: boolean
   pool: string
   environment_id: string | null
   scope: 'User' | 'Team'
@@ -42,12 +44,12 @@ export class StillAsking extends AppError {
 }
 
 /** Nothing asks any more behind one of these: what was asked was put, taken back, or its worker was lost. */
-const OVER = sql`l.type in ('approval.requested', 'approval.answered', 'message.user', 'attempt.lost', 'run.state')`
+const OVER = sql`l.type in ('approval.requested', 'approval.answered', 'message.user', 'attempt.lost', 'run.state', 'debug.ended')`
 
 /** Whether a worker has it. */
 export async function isAtWork(db: Db, run_id: string): Promise<boolean> {
   const found = await sql`
-    select from runs where run_id = ${run_id} and state in (${among(WORKING_STATES)})`.execute(db)
+    select from runs where run_id = ${run_id} and ${AT_WORK}`.execute(db)
   return found.rows.length > 0
 }
 
@@ -61,10 +63,12 @@ export async function answerApproval(
   { run_id, approval_id, decision, reason, author }: ApprovalAnswer,
 ): Promise<{ sequence: number; claimable_in: string | null }> {
   const locked = await sql<WaitingRun>`
-    select r.run_id, r.state, r.worker_id, r.pool, r.environment_id, r.scope, r.principal_id, e.disabled as orphaned, p.display_name as author,
-      r.status_message -> 'approval' ->> 'approval_id' as waiting,
+    select r.run_id, r.state, r.worker_id, ${IS_DEBUGGABLE} as is_debuggable, r.pool, r.environment_id, r.scope, r.principal_id, e.disabled as orphaned, p.display_name as author,
+      case when r.debug is not null then null when r.debug_until is null then r.status_message else (
+        select d.data -> 'status_message' from events d where d.run_id = r.run_id and d.type = 'debug.ended'
+        order by d.sequence desc limit 1) end -> 'approval' ->> 'approval_id' as waiting,
       q.sequence is not null as was_asked,
-      r.state in (${among(WORKING_STATES)}) and not exists (select from events l
+      ${AT_WORK} and not exists (select from events l
         where l.run_id = r.run_id and l.sequence > q.sequence and ${OVER}) as is_asking
     from runs r join principals e on e.principal_id = r.principal_id
       join principals p on p.principal_id = ${author.principal_id}
@@ -90,7 +94,7 @@ export async function answerApproval(
       'approval_id', ${approval_id}::text, 'decision', ${decision}::text,
       'reason', ${reason ?? null}::text, 'author', ${run.author}::text)) from changed
     returning sequence`.execute(trx)
-  const reopened = await reopenRun(trx, run.run_id)
+  const reopened = await goOn(trx, run)
   const sequence = logged.rows[0]?.sequence ?? 0
   return { sequence, claimable_in: reopened && run.worker_id === null ? run.pool : null }
 }

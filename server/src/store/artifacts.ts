@@ -4,6 +4,7 @@ import type { KeptArtifactType } from '../contract/artifact.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { visibleTo } from './runs.ts'
+import { AT_WORK } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
 export interface ArtifactRow {
@@ -47,7 +48,7 @@ export async function insertArtifact(
   const inserted = await sql`
     with owned as (
       update runs set last_sequence = last_sequence + 1, updated_at = next_update(updated_at)
-      where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS')
+      where ${held(lease)} and ${AT_WORK}
         and not exists (select 1 from artifacts where artifact_uid = ${artifact_uid}) returning run_id, last_sequence),
     logged as (
       insert into events (run_id, sequence, type, data)

@@ -1,13 +1,12 @@
 import { sql } from 'kysely'
 import { OUTPUT_BYTES } from '../contract/conversation.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
-import { TERMINAL_STATES, WORKING_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { PAGE_BYTES } from './page.ts'
 import { keepUsage } from './run-usage.ts'
 import type { LogPart } from './runs.ts'
-import { among } from './sql-fragments.ts'
+import { AT_WORK, SETTLED } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
 const MAX_SEQUENCE = 2 ** 31 - 1
@@ -26,8 +25,8 @@ export interface EventRow {
 }
 
 /**
- * Appends a batch in order and raises the run's `last_sequence` by as many, in one statement. Accepted while the run is
- * CLAIMED or INPROGRESS, and for two seconds after a cancel, so that what had been streamed is kept. Usage and artifacts
+ * Appends a batch in order and raises the run's `last_sequence` by as many, in one statement. Accepted while a worker
+ * is at the run, and for two seconds after a cancel, so that what had been streamed is kept. Usage and artifacts
  * show in the run object, so they also move `updated_at`; output does not, which keeps the update in place (HOT).
  * `batch` rises by one with each call of an attempt: a batch whose commit was not heard of can be sent again and is
  * stored once. `waiting`: stored, and a follow-up or an interrupt may wait. `lost`: nothing was written.
@@ -63,7 +62,7 @@ export async function appendEvents(
                 inference_cost_usd = inference_cost_usd + ${sum((u) => u.inference_cost_usd ?? 0)}::double precision`
             : sql``
         }
-      where ${held(lease)} and batch < ${batch}::int and (state in (${among(WORKING_STATES)})
+      where ${held(lease)} and batch < ${batch}::int and (${AT_WORK}
         or (state = 'CANCELLED' and finished_at > clock_timestamp() - interval '2 seconds'))
       returning run_id, last_sequence, resolved, undelivered > 0 or interrupt_sequence is not null or state = 'CANCELLED' as waiting),
     ${
@@ -145,7 +144,7 @@ export async function readLog(
   max_bytes = PAGE_BYTES,
 ): Promise<LogPage | null> {
   const found = await sql<LogPageRow>`
-    select r.last_sequence, r.worker_id is null and r.state in (${among(TERMINAL_STATES)}) as settled, e.*
+    select r.last_sequence, ${SETTLED} as settled, e.*
     from runs r left join lateral (
       select run_id, sequence, type, data, occurred_at from (
         select *, sum(bytes) over (order by sequence) - bytes as bytes_before from events
@@ -185,7 +184,7 @@ export async function writeOpenMessages(
   messages: readonly OpenMessage[],
 ): Promise<boolean> {
   const written = await sql`
-    with owned as (select run_id from runs where ${held(lease)} and state = 'INPROGRESS'),
+    with owned as (select run_id from runs where ${held(lease)} and ${AT_WORK} and state <> 'CLAIMED'),
     upserted as (
       insert into open_messages (run_id, message_id, attempt, text)
       select o.run_id, m.message_id, ${lease.attempt}, m.text

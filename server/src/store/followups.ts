@@ -4,18 +4,19 @@ import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunEvent } from '../contract/event.ts'
 import type { BudgetLimits, FollowupOutcome, OnBusy } from '../contract/run-request.ts'
-import { isResting, isWorking, type RunState, WORKING_STATES } from '../contract/state.ts'
+import { isResting, isWorking, type RunState } from '../contract/state.ts'
 import { insertAttachments, type StoredAttachment } from './attachments.ts'
 import type { Db } from './db.ts'
+import { IS_DEBUGGABLE } from './debug-turns.ts'
 import { readLogPages } from './events.ts'
 import { requireGrantsFor } from './grants.ts'
 import { held, type Lease } from './leases.ts'
 import { claimPrepared, type PreparedReference } from './prepared-attachments.ts'
 import { orphaned } from './principals.ts'
 import { visibleTo } from './runs.ts'
-import { among } from './sql-fragments.ts'
+import { AT_WORK } from './sql-fragments.ts'
 import { json } from './storable.ts'
-import { reopenRun } from './transitions.ts'
+import { goOn } from './transitions.ts'
 
 export interface NewFollowup {
   run_id: string
@@ -37,6 +38,9 @@ interface LockedRun {
   state: RunState
   attempt: number
   worker_id: string | null
+  debug: 'waiting' | 'working' | null
+  /** It is asked where its setup failed. */
+  is_debuggable: boolean
   pool: string
   environment_id: string | null
   scope: 'User' | 'Team'
@@ -47,15 +51,15 @@ interface LockedRun {
 }
 
 /**
- * Accepts a message whatever the run is doing: stored, counted and logged, and an ended run queued again, in the
- * caller's transaction, under the run's row lock. `claimable_in`: the pool to be woken after the commit.
+ * Accepts a message whatever the run is doing: stored, counted and logged, and an ended run queued again, or
+ * asked where its setup failed, in the caller's transaction, under the run's row lock. `claimable_in`: the pool to be woken after the commit.
  */
 export async function acceptFollowup(
   trx: Db,
   followup: NewFollowup,
 ): Promise<{ followup_id: string; outcome: FollowupOutcome; claimable_in: string | null }> {
   const locked = await sql<LockedRun>`
-    select r.run_id, r.state, r.attempt, r.worker_id, r.pool, r.environment_id, r.scope, r.principal_id, e.disabled as orphaned,
+    select r.run_id, r.state, r.attempt, r.worker_id, r.debug, ${IS_DEBUGGABLE} as is_debuggable, r.pool, r.environment_id, r.scope, r.principal_id, e.disabled as orphaned,
       p.display_name as author
     from runs r join principals e on e.principal_id = r.principal_id
       join principals p on p.principal_id = ${followup.author.principal_id}
@@ -93,13 +97,14 @@ export async function acceptFollowup(
     select ${followup_id}::uuid, run_id, last_sequence, ${followup.message}, ${followup.mode}, ${outcome}, ${followup.author.principal_id}::uuid
     from changed`.execute(trx)
   await insertAttachments(trx, run.run_id, followup_id, attachments)
-  const reopened = isResting(run.state) && (await reopenRun(trx, run.run_id))
+  const reopened = isResting(run.state) && (await goOn(trx, run))
   return { followup_id, outcome, claimable_in: reopened && run.worker_id === null ? run.pool : null }
 }
 
 function outcomeFor(run: LockedRun): FollowupOutcome {
   if (run.state === 'QUEUED') return run.attempt === 0 ? 'queued_prompt' : 'queue_pending'
-  if (isWorking(run.state)) return 'live_session'
+  if (isWorking(run.state) || run.debug === 'working') return 'live_session'
+  if (run.is_debuggable) return 'queue_pending'
   // Ended, but its worker still stops processes: claimable as soon as it lets go.
   return run.worker_id === null ? 'handoff_execution' : 'queue_pending'
 }
@@ -117,7 +122,7 @@ async function readWaiting(
 ): Promise<{ undelivered: number; last_sequence: number } | { interrupt: number } | 'lost'> {
   const found = await sql<{ undelivered: number; last_sequence: number; interrupt_sequence: number | null }>`
     select undelivered, last_sequence, interrupt_sequence from runs
-    where ${held(lease)} and state in (${among(WORKING_STATES)}) ${lock}`.execute(db)
+    where ${held(lease)} and ${AT_WORK} ${lock}`.execute(db)
   const run = found.rows[0]
   if (!run) return 'lost'
   return run.interrupt_sequence === null ? run : { interrupt: run.interrupt_sequence }

@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
-import { WORKING_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
-import { among } from './sql-fragments.ts'
+import { AT_WORK } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
 /** Replaces what the harness of the run keeps between its sessions; fenced, false when the lease is lost. */
@@ -13,6 +12,6 @@ export async function writeHarnessState(
 ): Promise<boolean> {
   const written = await sql`
     update runs set harness_state = ${json(state)}
-    where ${held(lease)} and state in (${among(WORKING_STATES)}) returning 1`.execute(db)
+    where ${held(lease)} and ${AT_WORK} returning 1`.execute(db)
   return written.rows.length > 0
 }

@@ -3,16 +3,16 @@
  *
  * - A *worker* has the lease, not a run: one `beat` row for all it holds. `worker_id` is new for each process start.
  * - *Ownership is apart from state*: `runs.worker_id` stays set until the worker releases the run (its processes are
- *   stopped) or is declared lost; a claim needs `state = 'QUEUED' and worker_id is null`. So after a cancel and a
- *   follow-up, attempt 2 never starts beside a dying attempt 1.
+ *   stopped) or is declared lost; a claim needs `state = 'QUEUED' and worker_id is null` (or `debug = 'waiting'`,
+ *   see `debug-turns.ts`). So after a cancel and a follow-up, attempt 2 never starts beside a dying attempt 1.
  * - *Fencing*: every write of a worker names run, attempt and worker (`held` below), and states change only from the
  *   expected one. Zero rows: the lease is lost, and the worker stops at once.
  * - *No clocks*: a sweeper judges a worker by not seeing its beat change in its own successful reads.
  */
 import { type RawBuilder, sql } from 'kysely'
-import { type RunState, WORKING_STATES } from '../contract/state.ts'
+import type { RunState } from '../contract/state.ts'
 import type { Db } from './db.ts'
-import { among } from './sql-fragments.ts'
+import { AT_WORK } from './sql-fragments.ts'
 
 export interface Lease {
   run_id: string
@@ -24,13 +24,16 @@ export interface Lease {
 export const held = (lease: Lease): RawBuilder<boolean> =>
   sql<boolean>`run_id = ${lease.run_id} and attempt = ${lease.attempt} and worker_id = ${lease.worker_id}`
 
+/** How long the environment of a run keeps what failed; null: not at all. */
+export const retention = (alias: string): RawBuilder<unknown> =>
+  sql`(select nullif((e.config->>'failure_session_retention_minutes')::double precision, 0) * interval '1 minute'
+    from environments e where e.uid = ${sql.ref(`${alias}.environment_id`)})`
+
 /** How long the sandbox of an ended run is kept for follow-ups. */
 export const idleTime = (alias: string): RawBuilder<unknown> =>
   sql`greatest(
-    coalesce((${sql.ref(`${alias}.config`)}->>'idle_timeout_minutes')::double precision, 10),
-    (select (e.config->>'failure_session_retention_minutes')::double precision from environments e
-      where e.uid = ${sql.ref(`${alias}.environment_id`)} and ${sql.ref(`${alias}.state`)} in ('FAILED', 'ERROR'))
-    ) * interval '1 minute'`
+    coalesce((${sql.ref(`${alias}.config`)}->>'idle_timeout_minutes')::double precision, 10) * interval '1 minute',
+    case when ${sql.ref(`${alias}.state`)} in ('FAILED', 'ERROR') then ${retention(alias)} end)`
 
 /** One statement however many runs the worker holds. False: it was declared lost and must stop everything. */
 export async function beat(db: Db, worker_id: string): Promise<boolean> {
@@ -56,6 +59,8 @@ export interface Command {
   run_id: string
   attempt: number
   state: RunState
+  /** In a debug turn. */
+  is_debugged: boolean
   undelivered: number
   /** Up to where the log is to be stopped. */
   interrupt_sequence: number | null
@@ -63,7 +68,7 @@ export interface Command {
 
 export async function readCommands(db: Db, worker_id: string): Promise<Command[]> {
   const found = await sql<Command>`
-    select run_id, attempt, state, undelivered, interrupt_sequence from runs where worker_id = ${worker_id}`.execute(
+    select run_id, attempt, state, debug is not distinct from 'working' as is_debugged, undelivered, interrupt_sequence from runs where worker_id = ${worker_id}`.execute(
     db,
   )
   return found.rows
@@ -77,14 +82,14 @@ export async function acknowledgeInterrupt(db: Db, lease: Lease, sequence: numbe
   const changed = await sql`
     with changed as (
       update runs set interrupt_sequence = null, last_sequence = last_sequence + 1
-      where ${held(lease)} and state in (${among(WORKING_STATES)}) and interrupt_sequence = ${sequence}::int returning *),
+      where ${held(lease)} and ${AT_WORK} and interrupt_sequence = ${sequence}::int returning *),
     logged as (
       insert into events (run_id, sequence, type, data)
       select run_id, last_sequence, 'interrupted', jsonb_build_object('attempt', attempt) from changed)
     select 1 from changed`.execute(db)
   if (changed.rows.length > 0) return true
   const done = await sql`
-    select 1 from runs where ${held(lease)} and state in (${among(WORKING_STATES)}) and exists (
+    select 1 from runs where ${held(lease)} and ${AT_WORK} and exists (
       select 1 from events e where e.run_id = ${lease.run_id} and e.sequence > ${sequence}::int and e.type = 'interrupted')`.execute(
     db,
   )
@@ -92,7 +97,8 @@ export async function acknowledgeInterrupt(db: Db, lease: Lease, sequence: numbe
 }
 
 /**
- * Gives the run up after its processes are stopped; its sandbox is kept for the idle time, its open messages are void.
+ * Gives the run up after its processes are stopped; its sandbox is kept for the idle time, from now on, and so is the
+ * window for debug turns; its open messages are void.
  * `claimable_in`: its pool when it was queued again meanwhile. A run still at work is left alone (`released: false`):
  * without its worker nobody would ever take it back.
  */
@@ -100,20 +106,21 @@ export async function releaseRun(
   db: Db,
   lease: Lease,
 ): Promise<{ released: boolean; claimable_in: string | null }> {
-  const released = await sql<{ state: string; pool: string }>`
+  const released = await sql<{ is_claimable: boolean; pool: string }>`
     with released as (
-      update runs set worker_id = null, updated_at = next_update(updated_at)
-      where ${held(lease)} and state not in (${among(WORKING_STATES)})
-      returning run_id, state, pool, config, environment_id, execution, attempt),
+      update runs r set worker_id = null, updated_at = next_update(updated_at),
+        debug_until = case when debug_until is not null then clock_timestamp() + ${retention('r')} end
+      where ${held(lease)} and not ${AT_WORK}
+      returning run_id, state, debug, pool, config, environment_id, execution, attempt),
     noted as (
       insert into run_releases (run_id, execution, attempt) select run_id, execution, attempt from released),
     kept as (
       update sandboxes s set idle_until = clock_timestamp() + ${idleTime('r')}
       from released r where s.run_id = r.run_id and s.attempt = ${lease.attempt}),
     voided as (delete from open_messages m using released r where m.run_id = r.run_id)
-    select state, pool from released`.execute(db)
+    select state = 'QUEUED' or debug is not null as is_claimable, pool from released`.execute(db)
   const row = released.rows[0]
-  return { released: row !== undefined, claimable_in: row?.state === 'QUEUED' ? row.pool : null }
+  return { released: row !== undefined, claimable_in: row?.is_claimable ? row.pool : null }
 }
 
 export async function readBeats(db: Db): Promise<Array<{ worker_id: string; beat: number }>> {

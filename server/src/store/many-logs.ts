@@ -1,10 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { RunEvent } from '../contract/event.ts'
-import { TERMINAL_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { type EventRow, type OpenMessage, toRunEvent } from './events.ts'
 import { visibleTo } from './runs.ts'
-import { among } from './sql-fragments.ts'
+import { SETTLED } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
 /** Runs that are followed together, as far as their reader may see them. */
@@ -75,7 +74,7 @@ export async function readLogs(
   const known = [...places].map(([tail, sequence]) => ({ tail, sequence }))
   const found = await sql<Row>`
     with logs as materialized (
-      select r.run_id, r.last_sequence, r.worker_id is null and r.state in (${among(TERMINAL_STATES)}) as settled,
+      select r.run_id, r.last_sequence, ${SETTLED} as settled,
         r.run_id is distinct from ${followed.ancestor_run_id}::uuid or r.run_id = any(${[...followed.run_ids]}::uuid[]) as shown,
         coalesce(p.sequence, (select e.sequence from events e where e.run_id = r.run_id and e.occurred_at <= ${since}::timestamptz
           order by e.sequence desc limit 1), 0) as after
@@ -136,7 +135,7 @@ export async function readTails(
 ): Promise<LogTail[]> {
   const found = await sql<TailRow>`
     with logs as materialized (
-      select r.run_id, p.after, r.last_sequence, r.worker_id is null and r.state in (${among(TERMINAL_STATES)}) as settled
+      select r.run_id, p.after, r.last_sequence, ${SETTLED} as settled
       from jsonb_to_recordset(${json(places)}) p (run_id uuid, after int) join runs r using (run_id))
     select l.*, e.sequence, e.type, e.data, e.occurred_at,
       case when row_number() over (partition by l.run_id, l.after order by e.sequence) = 1 and not l.settled then (

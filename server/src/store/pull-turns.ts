@@ -3,11 +3,10 @@
  * of the first when that is open, and not before.
  */
 import { sql } from 'kysely'
-import { WORKING_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import type { Files } from './pushes.ts'
-import { among } from './sql-fragments.ts'
+import { AT_WORK } from './sql-fragments.ts'
 
 /** False: another run has the turn, and works. One that was lost with its worker has it until it ends, and takes it again. */
 export async function takePullTurn(db: Db, lease: Lease, { repository, tree }: Files): Promise<boolean> {
@@ -17,7 +16,7 @@ export async function takePullTurn(db: Db, lease: Lease, { repository, tree }: F
     from runs where ${held(lease)}
     on conflict (repository, tree, owner) do update set run_id = excluded.run_id
     where pull_turns.run_id = excluded.run_id or not exists (
-      select from runs r where r.run_id = pull_turns.run_id and r.state in (${among(WORKING_STATES)}))
+      select from runs r where r.run_id = pull_turns.run_id and ${AT_WORK})
     returning 1`.execute(db)
   return rows.length > 0
 }

@@ -6,6 +6,7 @@ import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { keepUrl } from './run-urls.ts'
 import { visibleTo } from './runs.ts'
+import { AT_WORK } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
 /** Of which the host is asked whether they are open. */
@@ -38,7 +39,7 @@ export async function recordPush(
   const recorded = await sql`
     with owned as (
       update runs set last_sequence = last_sequence + 1, updated_at = next_update(updated_at)
-      where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS') and not ${is_stored} returning run_id, last_sequence),
+      where ${held(lease)} and ${AT_WORK} and not ${is_stored} returning run_id, last_sequence),
     logged as (
       insert into events (run_id, sequence, type, data)
       select run_id, last_sequence, 'changes.pushed', ${json(push)} from owned),

@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
-import { TERMINAL_STATES, WORKING_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
-import { among } from './sql-fragments.ts'
+import { AT_WORK, SETTLED } from './sql-fragments.ts'
 
 /** The conversation of a session that is over: its run has ended. Of runs of the team alone, since anybody may ask. */
 export async function findEndedConversation(db: Db, session_id: string): Promise<string | null> {
   const found = await sql<{ conversation_id: string }>`
-    select conversation_id from runs where run_id = ${session_id}::uuid and scope = 'Team'
-      and state in (${among(TERMINAL_STATES)}) and worker_id is null`.execute(db)
+    select conversation_id from runs r where run_id = ${session_id}::uuid and scope = 'Team' and ${SETTLED}`.execute(
+    db,
+  )
   return found.rows[0]?.conversation_id ?? null
 }
 
@@ -15,6 +15,6 @@ export async function findEndedConversation(db: Db, session_id: string): Promise
 export async function findLiveSession(db: Db, conversation_id: string): Promise<string | null> {
   const found = await sql<{ run_id: string }>`
     select run_id from runs where conversation_id = ${conversation_id}::uuid and scope = 'Team'
-      and state in (${among(WORKING_STATES)}) order by run_id desc limit 1`.execute(db)
+      and ${AT_WORK} order by run_id desc limit 1`.execute(db)
   return found.rows[0]?.run_id ?? null
 }

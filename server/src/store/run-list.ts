@@ -31,6 +31,8 @@ const LISTED = [
   'worker_id',
   'attempt',
   'execution',
+  'debug',
+  'debug_until',
   'title',
   'skill_spec',
   'source',
@@ -68,6 +70,7 @@ export interface ListedRun
     | 'executor'
     | 'artifacts'
     | 'usage'
+    | 'is_debuggable'
   > {
   prompt_truncated: boolean
   /** Of `config`. */

@@ -3,6 +3,7 @@ import type { EventData } from '../contract/event.ts'
 import type { Db } from './db.ts'
 import { held, type Lease } from './leases.ts'
 import { keepUrl } from './run-urls.ts'
+import { AT_WORK } from './sql-fragments.ts'
 import { json } from './storable.ts'
 
 /** What lies elsewhere and a run reported, one of each address. */
@@ -25,7 +26,7 @@ export async function recordReference(
     with known as (select artifact_uid from run_references f where ${of_run}),
     owned as (
       update runs set last_sequence = last_sequence + 1, updated_at = next_update(updated_at)
-      where ${held(lease)} and state in ('CLAIMED', 'INPROGRESS') and not ${is_stored} returning run_id, last_sequence),
+      where ${held(lease)} and ${AT_WORK} and not ${is_stored} returning run_id, last_sequence),
     logged as (
       insert into events (run_id, sequence, type, data)
       select run_id, last_sequence, 'reference.reported', ${json(reference)}

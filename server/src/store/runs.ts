@@ -7,14 +7,15 @@ import type { ForkedFrom } from '../contract/fork.ts'
 import type { Permissions } from '../contract/permission.ts'
 import type { ResolvedRun, RunCreatorInfo, RunSchedule, RunSourceType, RunTrigger } from '../contract/run.ts'
 import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
-import { isTerminal, type RunState, type RunStatusMessage, WORKING_STATES } from '../contract/state.ts'
+import { isTerminal, type RunState, type RunStatusMessage } from '../contract/state.ts'
 import type { StoredAttachment } from './attachments.ts'
 import { type Db, transact } from './db.ts'
+import { IS_DEBUGGABLE } from './debug-turns.ts'
 import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
 import { isLimited, lockRoom, type RunMaxima, requireRoom } from './quotas.ts'
 import { USAGE_OF_RUN, type UsageOfRun } from './run-usage.ts'
 import { copySnapshot } from './snapshot-copy.ts'
-import { among } from './sql-fragments.ts'
+import { AT_WORK } from './sql-fragments.ts'
 import { json } from './storable.ts'
 import { outboxOfCreated } from './webhook-outbox.ts'
 
@@ -76,6 +77,11 @@ export interface RunRow {
   worker_id: string | null
   attempt: number
   execution: number
+  /** Of a run whose setup failed: a turn in what that left is due, or under way. */
+  debug: 'waiting' | 'working' | null
+  /** Until when one may begin, and whether a follow-up would begin one. */
+  debug_until: Date | null
+  is_debuggable: boolean
   last_sequence: number
   undelivered: number
   interrupt_sequence: number | null
@@ -172,7 +178,7 @@ const ARTIFACTS = sql`
 
 /** `select … from runs r …` with the names of people and the artifacts; a `where` on `r` follows. */
 export const selectOfRuns = (columns: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  select ${columns}, ${WIDE_NUMBERS}, ${person('c')} as creator, ${person('e')} as executor,
+  select ${columns}, ${WIDE_NUMBERS}, ${IS_DEBUGGABLE} as is_debuggable, ${person('c')} as creator, ${person('e')} as executor,
     coalesce((select jsonb_agg(jsonb_build_object('artifact_type', a.artifact_type,
       'created_at', ${instant(sql`a.created_at`)}, 'data', a.data) order by a.artifact_uid)
       from (${ARTIFACTS}) a), '[]') as artifacts, ${USAGE_OF_RUN} as usage
@@ -383,9 +389,7 @@ export async function interruptRun(db: Db, run_id: string, actor: Actor): Promis
   const interrupted = async (): Promise<boolean> => {
     const changed = await sql`
       update runs r set interrupt_sequence = coalesce(r.interrupt_sequence, r.last_sequence)
-      where r.run_id = ${run_id} and ${visibleTo(actor)} and r.state in (${among(WORKING_STATES)}) returning 1`.execute(
-      db,
-    )
+      where r.run_id = ${run_id} and ${visibleTo(actor)} and ${AT_WORK} returning 1`.execute(db)
     return changed.rows.length > 0
   }
   await changeOrRefuse(db, { run_id, actor, change: interrupted, refusalOf: refusalOfIdle })

@@ -66,9 +66,9 @@ export async function readSandbox(db: Db, run_id: string): Promise<SandboxRow | 
 export async function takeExpiredSandboxes(db: Db, place: string, keep: number): Promise<StoredSandboxRef[]> {
   const taken = await sql<{ ref: StoredSandboxRef }>`
     with idle as (
-      select s.run_id, s.attempt, coalesce(s.idle_until, r.updated_at + ${idleTime('r')}) as until
+      select s.run_id, s.attempt, greatest(coalesce(s.idle_until, r.updated_at + ${idleTime('r')}), r.debug_until) as until
       from sandboxes s join runs r using (run_id)
-      where s.place = ${place} and r.worker_id is null and r.state <> 'QUEUED'),
+      where s.place = ${place} and r.worker_id is null and r.state <> 'QUEUED' and r.debug is null),
     ranked as (select *, row_number() over (order by until desc) as rank from idle)
     delete from sandboxes s using ranked p
     where s.run_id = p.run_id and s.attempt = p.attempt and (p.until < clock_timestamp() or p.rank > ${keep})

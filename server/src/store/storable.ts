@@ -22,6 +22,10 @@ export function json(value: unknown): RawBuilder<unknown> {
   return sql`${storable}::jsonb`
 }
 
+/** The same, where it may be left out: then none. */
+export const asJson = (value: unknown): RawBuilder<unknown> =>
+  value === undefined ? sql`null::jsonb` : json(value)
+
 /** Makes every text that is given to the database storable, so that nobody who writes a statement can forget it. */
 export class StorableTexts extends OperationNodeTransformer implements KyselyPlugin {
   transformQuery({ node, queryId }: PluginTransformQueryArgs): RootOperationNode {

@@ -15,10 +15,19 @@ import {
   WORKING_STATES,
 } from '../contract/state.ts'
 import { type Db, isUnavailable } from './db.ts'
+import {
+  askForDebugTurn,
+  endLostDebugTurns,
+  finishDebugTurn,
+  handBackDebugTurn,
+  IS_STRANDED,
+  openWindow,
+  type SessionEnd,
+} from './debug-turns.ts'
 import { held, type Lease } from './leases.ts'
 import { changeOrRefuse, refusalOfEnded, visibleTo } from './runs.ts'
-import { among, now } from './sql-fragments.ts'
-import { json } from './storable.ts'
+import { AT_WORK, among, now } from './sql-fragments.ts'
+import { asJson, json } from './storable.ts'
 import { outboxOfChanged } from './webhook-outbox.ts'
 
 /** After this many losses in a row without a finished step, a run is taken to kill its workers. */
@@ -40,6 +49,8 @@ interface Change {
   status_message?: RawBuilder<unknown>
   /** Of the event, where it differs; told from the changed row `c`. */
   said?: RawBuilder<unknown>
+  /** Until when the sandbox of its failed setup can be asked; left out there is none. */
+  debug_until?: RawBuilder<unknown>
   /** More columns: `, name = value …`. */
   set?: RawBuilder<unknown>
   /** An event before `run.state`, its data told from the changed row `c`. */
@@ -64,6 +75,7 @@ async function change(db: Db, to: Change): Promise<Changed[]> {
     changed as (
       update runs c set state = next_state,
         status_message = ${to.status_message ?? sql`null`},
+        debug_until = ${to.debug_until ?? sql`null::timestamptz`},
         started_at = case when next_state = 'INPROGRESS' then coalesce(c.started_at, ${now}) else c.started_at end,
         finished_at = case when next_state in (${among(TERMINAL_STATES)}) then ${now} end,
         -- What the execution took, where it ends; a run that nobody had claimed took none.
@@ -96,8 +108,6 @@ async function change(db: Db, to: Change): Promise<Changed[]> {
   return done.rows
 }
 
-const asJson = (value: unknown): RawBuilder<unknown> => (value === undefined ? sql`null::jsonb` : json(value))
-
 const voided = sql`, voided as (delete from open_messages m using changed c where m.run_id = c.run_id)`
 
 /** CLAIMED → INPROGRESS. False: the lease is lost or the run was cancelled. */
@@ -119,6 +129,8 @@ export interface Ending {
   state: 'SUCCEEDED' | 'FAILED' | 'ERROR' | 'BLOCKED'
   status_message?: RunStatusMessage
   result?: unknown
+  /** `kept`: the setup failed, and what it left can be asked. */
+  session?: SessionEnd
 }
 
 /**
@@ -137,9 +149,12 @@ export async function finishRun(
     from: WORKING_STATES,
     to: sql`${ending.state}::text`,
     status_message: asJson(ending.status_message),
+    ...(ending.session === 'kept' && ending.state === 'FAILED' ? { debug_until: openWindow(lease) } : {}),
     set: sql`, result = coalesce(${asJson(ending.result)}, c.result), lost_attempts = 0`,
   })
   if (changed.length > 0) return 'finished'
+  const debugged = await finishDebugTurn(db, lease, ending)
+  if (debugged) return debugged
   const kept = await sql<{ state: RunState; working: boolean; undelivered: number }>`
     select state, state in (${among(WORKING_STATES)}) as working, undelivered from runs where ${held(lease)}`.execute(
     db,
@@ -167,7 +182,7 @@ export async function requeueRun(db: Db, lease: Lease, reason: string, counted: 
     set: sql`, worker_id = null, lost_attempts = c.lost_attempts + ${counted ? 1 : 0}::int`,
     also: voided,
   })
-  return changed.length > 0
+  return changed.length > 0 || (await handBackDebugTurn(db, lease, reason))
 }
 
 const LOST = sql`join workers w on w.worker_id = r.worker_id where w.lost`
@@ -192,16 +207,17 @@ async function takeBack(db: Db, run_id?: string): Promise<Changed[]> {
     also: voided,
     skip_locked: true,
   })
+  const debugged = await endLostDebugTurns(db, LOST, run_id)
   const released = await sql<Changed>`
     with orphaned as (
-      select r.run_id as id from runs r ${which} and r.state not in (${among(WORKING_STATES)})
+      select r.run_id as id from runs r ${which} and not ${AT_WORK}
       order by r.run_id for update of r skip locked),
     changed as (
       update runs set worker_id = null, updated_at = next_update(updated_at)
       from orphaned where run_id = id returning run_id, pool, execution, attempt),
     noted as (insert into run_releases (run_id, execution, attempt) select run_id, execution, attempt from changed)
     ${voided} select run_id, pool from changed`.execute(db)
-  return [...requeued, ...released.rows]
+  return [...requeued, ...debugged, ...released.rows]
 }
 
 /**
@@ -213,7 +229,8 @@ export async function requeueLost(
   onFailure: (run_id: string, error: unknown) => void,
 ): Promise<Changed[]> {
   // Asked twice a second by every process and mostly answered by "none": that takes one statement and no lock.
-  const found = await sql<{ run_id: string }>`select r.run_id from runs r ${LOST} order by r.run_id`.execute(
+  const found = await sql<{ run_id: string }>`
+    select r.run_id from runs r ${LOST} union select r.run_id from runs r where ${IS_STRANDED} order by run_id`.execute(
     db,
   )
   if (found.rows.length === 0) return []
@@ -263,8 +280,18 @@ export async function cancelScheduled(trx: Db, schedule_id: string): Promise<str
   return changed.map(({ run_id }) => run_id)
 }
 
-/** A run that rests → QUEUED, for one more execution. False: it did not rest. */
-export async function reopenRun(trx: Db, run_id: string): Promise<boolean> {
+/**
+ * Goes on with a run that rests: in the sandbox of its failed setup where that can be asked, as it is; else QUEUED, for one more
+ * execution. False: it did not rest.
+ */
+export async function goOn(
+  trx: Db,
+  { run_id, is_debuggable }: { run_id: string; is_debuggable: boolean },
+): Promise<boolean> {
+  if (is_debuggable) {
+    await askForDebugTurn(trx, run_id)
+    return true
+  }
   const changed = await change(trx, {
     which: sql`where r.run_id = ${run_id}`,
     from: RESTING_STATES,

@@ -80,7 +80,10 @@ export async function takeReplies(db: Db, limit: number): Promise<DueReply[] | n
     with chosen as materialized (
       select p.delivery_id from trigger_replies p join runs r using (run_id)
       where p.status = 'pending' and case when p.next_attempt_at is not null then p.next_attempt_at <= clock_timestamp()
-        else (r.state in (${among([...TERMINAL_STATES, 'BLOCKED'])}) or r.execution > p.seen_execution)
+        -- A debug turn answers a run that stays as it was.
+        else r.state = 'FAILED' and r.debug is null and (r.state, r.execution) is not distinct from (p.seen_state, p.seen_execution)
+            and exists (select from events d where d.run_id = r.run_id and d.sequence > p.after_sequence and d.type = 'debug.ended')
+          or (r.state in (${among([...TERMINAL_STATES, 'BLOCKED'])}) or r.execution > p.seen_execution)
           and (r.state, r.execution) is distinct from (p.seen_state, p.seen_execution) end
       order by p.next_attempt_at nulls first limit ${limit}::int for update of p skip locked),
     taken as (
@@ -89,9 +92,9 @@ export async function takeReplies(db: Db, limit: number): Promise<DueReply[] | n
     select p.delivery_id, d.trigger_id, p.run_id, p.thread, p.attempts, p.tries, p.created_at, p.told, p.comment_id::text as comment_id,
       t.reply, t.editor_id, e.disabled as editor_disabled, t.scope as trigger_scope, r.state, r.execution, r.status_message,
       r.last_sequence, p.after_sequence,
-      (select jsonb_build_object('sequence', v.sequence, 'state', v.data->'state', 'status_message', v.data->'status_message')
-        from events v where v.run_id = p.run_id and v.sequence > p.after_sequence and v.type = 'run.state'
-          and v.data->>'state' in (${among(TERMINAL_STATES)}) order by v.sequence limit 1) as end
+      (select jsonb_build_object('sequence', v.sequence, 'state', coalesce(v.data->'outcome', v.data->'state'), 'status_message', v.data->'status_message')
+        from events v where v.run_id = p.run_id and v.sequence > p.after_sequence and (
+          v.type = 'debug.ended' or v.type = 'run.state' and v.data->>'state' in (${among(TERMINAL_STATES)})) order by v.sequence limit 1) as end
     from taken p join trigger_deliveries d using (delivery_id) join triggers t using (trigger_id)
       join principals e on e.principal_id = t.editor_id join runs r on r.run_id = p.run_id`.execute(db)
   return rows

@@ -4,8 +4,12 @@ import type { EventData } from '../contract/event.ts'
 import type { Outcome } from '../harness/harness.ts'
 import { SandboxFault } from '../sandbox/sandbox.ts'
 import { toAppError } from '../store/db.ts'
+import type { SessionEnd } from '../store/debug-turns.ts'
 import type { WorkerContext } from './context.ts'
 import { EventRefused } from './event-refused.ts'
+
+/** How an execution ends, and what becomes of its sandbox, where that is to be said. */
+export type ExecutionEnd = Outcome & { session?: SessionEnd }
 
 export const INTERRUPTED: Outcome = {
   state: 'BLOCKED',
@@ -13,6 +17,12 @@ export const INTERRUPTED: Outcome = {
     message: 'Interrupted. Send a follow-up to go on, or cancel the run.',
     waits_for: 'message',
   },
+}
+
+/** The same of a debug turn, whose run is over. */
+export const DEBUG_INTERRUPTED: Outcome = {
+  ...INTERRUPTED,
+  status_message: { message: 'Interrupted. Send a follow-up to go on.', waits_for: 'message' },
 }
 
 export const NO_ARTIFACTS = {

@@ -9,7 +9,15 @@ import type { RunRow } from '../store/runs.ts'
 import { workFor } from '../watchdog/event-loop.ts'
 import { type Budget, createBudget, unpriced } from './budget.ts'
 import type { WorkerContext } from './context.ts'
-import { describeFault, INTERRUPTED, NO_ARTIFACTS, notInstalled } from './endings.ts'
+import { NO_SKILLS } from './debug-turn.ts'
+import {
+  DEBUG_INTERRUPTED,
+  describeFault,
+  type ExecutionEnd,
+  INTERRUPTED,
+  NO_ARTIFACTS,
+  notInstalled,
+} from './endings.ts'
 import { createEventWriter, type EventWriter } from './event-writer.ts'
 import type { ExecutionHooks } from './execution-hooks.ts'
 import { FencedStore } from './fenced-store.ts'
@@ -55,6 +63,8 @@ export class Execution {
   #worked: boolean
   #inbox: RunInbox | null = null
   #finished = false
+  /** It asks an agent where the setup failed: nothing is set up, and the run stays as it ended. */
+  #debugs = false
   #sandbox: Sandbox | null = null
   #disk_watch: { close(): void } | null = null
   /** How the run ends because its sandbox holds more than it may. */
@@ -140,7 +150,9 @@ export class Execution {
   async #live(run: RunRow): Promise<void> {
     const inbox = this.#openInbox(run.last_sequence)
     // One that was cancelled may have been called anew before its worker could say what became of its calls.
-    if (run.execution > 1) await this.#emit(...closeEndedCalls(await this.#store.readHistory()))
+    this.#debugs = run.debug === 'working'
+    if (run.execution > 1 || this.#debugs)
+      await this.#emit(...closeEndedCalls(await this.#store.readHistory()))
     if (await this.#obeyEarlier(run)) return
     // An earlier attempt may have chosen when the default was another.
     const name = run.config.harness?.type ?? run.resolved?.harness ?? this.#context.default_harness
@@ -180,27 +192,22 @@ export class Execution {
     const spent = this.#gap ?? budget.spent()
     if (spent) return this.#giveUp(spent, inbox)
     if ('failure' in prepared && this.#interrupts.waits) return this.#obeyInSetup()
-    if ('failure' in prepared) return this.#giveUp(prepared.failure, inbox)
+    if ('failure' in prepared) return this.#giveUp({ session: 'kept', ...prepared.failure }, inbox)
     const unenforced = refuseUnenforced(prepared.environment, harness.traits)
     if (unenforced) return this.#giveUp(unenforced, inbox)
     await this.#writer.drain()
     // What was said before the agent starts is part of what it starts with.
     if (run.undelivered > 0) await this.#deliver(inbox)
-    const skills = await readRunSkills(run, prepared, this.#stopping.from('cancelled'))
-    if ('failure' in skills) return this.#giveUp(skills.failure, inbox)
-    if (prepared.environment) await this.#store.recordSkills(prepared.environment, skills.found)
+    const skills = this.#debugs
+      ? NO_SKILLS
+      : await readRunSkills(run, prepared, this.#stopping.from('cancelled'))
+    if ('failure' in skills) return this.#giveUp({ session: 'kept', ...skills.failure }, inbox)
+    if (prepared.environment && !this.#debugs)
+      await this.#store.recordSkills(prepared.environment, skills.found)
     for (const event of describeDropped(skills.found)) await this.#emit(event)
     const model = await harness.resolveModel?.(await this.#store.readConfig(run))
     if (model && !model.has_price && budget.limits_cost) return this.#giveUp(unpriced(model.model_id), inbox)
-    this.#snapshots = this.#openSnapshots(prepared)
-    const { image, commits, sandbox } = prepared
-    await this.#store.start({
-      harness: harness.traits.name,
-      ...(model && { model_id: model.model_id }),
-      ...(image && { image: sandbox.image_digest ? pinImage(image, sandbox.image_digest) : image }),
-      ...(Object.keys(commits).length > 0 && { commits }),
-      ...(skills.resolved && { skill: skills.resolved }),
-    })
+    if (!this.#debugs) await this.#start(prepared, skills, harness, model?.model_id)
     this.#touch()
     const session = await this.#openSession(run, { ...prepared, ...skills }, harness, budget)
     try {
@@ -209,6 +216,23 @@ export class Execution {
     } finally {
       await session.close().catch((error) => this.#warn(error, 'Closing a session failed.'))
     }
+  }
+
+  async #start(
+    workspace: Workspace,
+    skills: RunSkills,
+    harness: Harness,
+    model_id: string | undefined,
+  ): Promise<void> {
+    this.#snapshots = this.#openSnapshots(workspace)
+    const { image, commits, sandbox } = workspace
+    await this.#store.start({
+      harness: harness.traits.name,
+      ...(model_id !== undefined && { model_id }),
+      ...(image && { image: sandbox.image_digest ? pinImage(image, sandbox.image_digest) : image }),
+      ...(Object.keys(commits).length > 0 && { commits }),
+      ...(skills.resolved && { skill: skills.resolved }),
+    })
   }
 
   #openSnapshots(workspace: Workspace): Snapshots | null {
@@ -350,7 +374,7 @@ export class Execution {
 
   /** Does with the changes of a run that succeeded what its environment says; returns how the run ends. */
   async #publish(run: RunRow, workspace: Workspace, ending: Outcome, budget: Budget): Promise<Outcome> {
-    if (ending.state !== 'SUCCEEDED' || this.#stopping.is('overfull')) return ending
+    if (ending.state !== 'SUCCEEDED' || this.#debugs || this.#stopping.is('overfull')) return ending
     const request = requestOnSuccess(workspace, run, await this.#store.readHistory())
     if (!request) return ending
     const outcome = await this.#way_out.push(workspace, request, this.#stopping.turn)
@@ -361,9 +385,10 @@ export class Execution {
   }
 
   /** True when the run has ended; false when follow-ups came meanwhile. */
-  async #finish(outcome: Outcome): Promise<boolean> {
+  async #finish(outcome: ExecutionEnd): Promise<boolean> {
     await this.#writer.drain()
-    this.#finished = await this.#store.finish(this.#gap ?? this.#writer.masked.outcome(outcome))
+    const end = this.#debugs && outcome === INTERRUPTED ? DEBUG_INTERRUPTED : outcome
+    this.#finished = await this.#store.finish(this.#gap ?? this.#writer.masked.outcome(end))
     if (this.#finished) this.#touch()
     return this.#finished
   }
@@ -376,7 +401,7 @@ export class Execution {
   }
 
   /** Ends the run without its agent. Messages that wait are put into the log first: nothing accepted is lost. */
-  async #giveUp(ending: Outcome, inbox: RunInbox): Promise<void> {
+  async #giveUp(ending: ExecutionEnd, inbox: RunInbox): Promise<void> {
     await this.#closeCalls()
     do await this.#deliver(inbox)
     while (!(await this.#finish(ending)))
@@ -392,7 +417,7 @@ export class Execution {
     const ending = this.#overfull
     // ERROR is not the run's doing: the disk is full, and this run had most of it.
     if (!ending || (ending.state === 'ERROR' && (await this.#leaveToOthers()))) return
-    await this.#giveUp(ending, inbox)
+    await this.#giveUp({ ...ending, session: 'gone' }, inbox)
   }
 
   /** Delivers all that waits. An interrupt that waits with it comes first. */

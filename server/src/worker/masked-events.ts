@@ -56,7 +56,7 @@ export class MaskedEvents {
   }
 
   /** How the run ended. */
-  outcome(outcome: Outcome): Outcome {
+  outcome<T extends Outcome>(outcome: T): T {
     const { status_message, result } = outcome
     return {
       ...outcome,

@@ -5,6 +5,7 @@ import { closeContext } from '../log/context.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { Budget } from './budget.ts'
 import type { WorkerContext } from './context.ts'
+import { noteFailedSetup } from './debug-turn.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { pushableOf } from './git-plan.ts'
@@ -39,7 +40,10 @@ export async function openSession(
 ): Promise<Session> {
   const { sandbox, cwd, values, models, skill, skills, attached_skills, guides } = workspace
   const can_push = pushableOf(workspace).length > 0
-  const workspace_notes = await noteShallowClones(workspace)
+  const workspace_notes = [
+    ...(run.debug === null ? [] : [noteFailedSetup(run.status_message?.message)]),
+    ...(await noteShallowClones(workspace)),
+  ]
   let kept = run.harness_state
   const { spawnRun } = context
   const services: ToolServices = {

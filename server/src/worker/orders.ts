@@ -85,10 +85,10 @@ export class Orders {
   }
 
   /** Held, and executed by nobody: adopted when no attempt was made at it, else given up. */
-  async #takeInHand({ run_id, attempt, state }: Command): Promise<void> {
+  async #takeInHand({ run_id, attempt, state, is_debugged }: Command): Promise<void> {
     const { log, store } = this.#context
     const lease = { run_id, attempt, worker_id: this.#worker_id }
-    const untouched = state === 'CLAIMED' && !this.#executions.isOver(lease)
+    const untouched = (state === 'CLAIMED' || is_debugged) && !this.#executions.isOver(lease)
     if (untouched && !this.#claims.isClosed()) {
       log.warn(lease, 'A run was claimed and the answer not heard; it is started now.')
       this.#executions.start(lease)

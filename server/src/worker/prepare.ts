@@ -1,6 +1,5 @@
 import { directoryOf, repositoriesOf } from '../contract/environment-repositories.ts'
 import type { NewEvent } from '../contract/event.ts'
-import type { Outcome } from '../harness/harness.ts'
 import { type Sandbox, SandboxImageError } from '../sandbox/sandbox.ts'
 import type { EnvironmentRow } from '../store/environments.ts'
 import type { RunRow } from '../store/runs.ts'
@@ -9,7 +8,7 @@ import type { SnapshotRow } from '../store/snapshots.ts'
 import { readCommits } from './commits.ts'
 import type { WorkerContext } from './context.ts'
 import { createSandbox, type SandboxHooks, withEgress } from './create-sandbox.ts'
-import { refuse } from './endings.ts'
+import { type ExecutionEnd, refuse } from './endings.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { branchOf, goesByGateway, pushableOf } from './git-plan.ts'
@@ -51,11 +50,11 @@ export interface Workspace extends WorkspacePlan {
   known: { snapshot: SnapshotRow | null; stamp: string | null }
 }
 
-export type Prepared = Workspace | { failure: Outcome }
+export type Prepared = Workspace | { failure: ExecutionEnd }
 
 /**
  * A sandbox with the run's workspace: the one of the attempt before when it is still here and was prepared to its end, else
- * what was kept of it, else a fresh one with repositories and setup commands. Each step is told as `setup` events; so is what
+ * what was kept of it, else a fresh one with repositories and setup commands. A debug turn has the one that its setup left. Each step is told as `setup` events; so is what
  * was lost.
  */
 export async function prepareSandbox(
@@ -79,6 +78,7 @@ export async function prepareSandbox(
   if ('failure' in plan) return plan
   const { config } = plan
   const steps = createSetupSteps(hooks)
+  if (run.debug !== null) return openFailedSetup(context, store, plan, hooks, steps)
 
   let sandbox: Sandbox
   try {
@@ -255,4 +255,44 @@ async function restore(
   const { stamp } = await lookForChanges(sandbox, { since: null, signal: hooks.signal })
   await steps.tell('restore', restored.told, started)
   return { sandbox, commits, known: { snapshot, stamp } }
+}
+
+const GONE: Extract<Prepared, { failure: unknown }> = {
+  failure: {
+    state: 'FAILED',
+    status_message: {
+      message:
+        'The sandbox of the failed setup is not there any more. The next follow-up begins a new execution.',
+      error_code: 'resource_unavailable',
+      retryable: true,
+    },
+    session: 'gone',
+  },
+}
+
+/**
+ * The sandbox as a failed setup left it, for a debug turn: nothing is set up again. What was half made stays marked as such, so
+ * that another execution begins anew.
+ */
+async function openFailedSetup(
+  { backend, settings }: WorkerContext,
+  store: FencedStore,
+  plan: WorkspacePlan,
+  hooks: PrepareHooks,
+  steps: SetupSteps,
+): Promise<Prepared> {
+  const started = performance.now()
+  const left = await store.readSandbox()
+  if (left?.place !== settings.place || left.ref.backend !== backend.name) return GONE
+  const spec = await withEgress(plan, hooks)
+  const attached = await backend.attach({ ...spec, run_id: left.ref.run_id })
+  if (!attached) return GONE
+  const sandbox = hooks.onSandbox(attached, plan.spec.limits)
+  const { prepared, commits } = left
+  await store.recordSandbox({ place: settings.place, ref: sandbox.ref, prepared, commits })
+  await steps.tell('restore', 'the sandbox as its failed setup left it', started)
+  // A repository that could not be cloned has no folder.
+  const folder = await sandbox.stat(plan.cwd)
+  const cwd = folder?.type === 'directory' ? plan.cwd : sandbox.workspace
+  return { ...plan, sandbox, commits, cwd, known: { snapshot: null, stamp: null } }
 }

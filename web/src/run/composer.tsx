@@ -25,6 +25,12 @@ const BESIDE: Words = {
 }
 const ENDED: Words = { label: 'Follow up', hint: 'The run goes on, with its conversation and its workspace.' }
 
+/** A run whose setup failed: its sandbox is kept for a while. */
+const debugWords = (until: string): Words => ({
+  label: 'Ask the agent in the failed sandbox',
+  hint: `Until ${new Date(until).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}. The run stays failed.`,
+})
+
 /** The same as the label of a button. */
 export const TO_WRITE: Partial<Record<RunState, string>> = {
   QUEUED: 'Add',
@@ -39,20 +45,26 @@ export function Composer({
   state,
   asks_to_allow,
   asks_nothing = false,
+  debug_until,
+  is_debugged = false,
 }: {
   run_id: string
   state: RunState
   asks_to_allow: boolean
   /** It was stopped, and nothing was asked. */
   asks_nothing?: boolean
+  /** Until when a message asks an agent where the setup failed. */
+  debug_until?: string | undefined
+  is_debugged?: boolean
 }) {
   const { client } = useAccess()
   const [message, setMessage] = useState('')
   const [files, setFiles] = useState<File[]>([])
   const is_asking = state === 'BLOCKED' && !asks_to_allow && !asks_nothing
-  const words = asks_nothing ? ENDED : (WORDS[state] ?? ENDED)
+  const ended = debug_until === undefined ? ENDED : debugWords(debug_until)
+  const words = asks_nothing ? ENDED : (WORDS[is_debugged ? 'INPROGRESS' : state] ?? ended)
   const { label, hint } = state === 'BLOCKED' && asks_to_allow ? BESIDE : words
-  const is_working = state === 'INPROGRESS'
+  const is_working = state === 'INPROGRESS' || is_debugged
   const send = useMutation({
     mutationFn: async (on_busy: RunFollowupRequest['on_busy']) => {
       const attachments = await Promise.all(files.map(readAttachment))

@@ -27,6 +27,14 @@ export function entryOf(event: RunEvent): Entry | undefined {
       return note('warning', `Attempt ${event.data.attempt} was lost: ${event.data.reason}`, {
         more: 'Another worker takes over.',
       })
+    case 'attempt.started':
+      return event.data.debug
+        ? note('plain', "A debug turn works in the failed setup's sandbox. The run stays failed.")
+        : undefined
+    case 'debug.ended':
+      return note('plain', `The debug turn ended: ${event.data.outcome}.`, {
+        more: explainDebugEnd(event.data),
+      })
     case 'interrupted':
       return note('plain', event.data.by ? `Interrupted by ${event.data.by}.` : 'Interrupted.')
     case 'reasoning':
@@ -83,4 +91,12 @@ export function entryOf(event: RunEvent): Entry | undefined {
     default:
       return undefined
   }
+}
+
+function explainDebugEnd({
+  status_message,
+  undelivered = 0,
+}: Extract<RunEvent, { type: 'debug.ended' }>['data']): string {
+  const left = undelivered > 0 ? `${undelivered} of the messages wait for the next turn.` : ''
+  return [status_message?.message, left].filter(Boolean).join(' ')
 }

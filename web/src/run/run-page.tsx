@@ -113,6 +113,8 @@ function Session({ run, feed }: { run: RunItem; feed: Feed }) {
                 run_id={run.run_id}
                 state={view.state}
                 asks_to_allow={view.status?.approval !== undefined}
+                debug_until={run.status_message?.session_debug_until}
+                is_debugged={view.is_debugged}
                 asks_nothing={view.state === 'BLOCKED' && view.status?.waits_for === 'message'}
               />
             </div>

@@ -25,6 +25,8 @@ export interface SessionView {
   working_since: number
   /** Claims beyond the one that each execution takes: workers were lost. */
   lost_attempts: number
+  /** A debug turn is under way: the run is over, and an agent works in its sandbox. */
+  is_debugged: boolean
   /** The title of the call that runs. */
   running_tool: string | undefined
   /** Grows with everything that changes the run's artifacts, changes, children or configuration. */
@@ -56,6 +58,7 @@ export class SessionLog {
   readonly #creator: string
   readonly #opened_at: number
   #setup: string | undefined
+  #debug_turns = 0
   #claimed_at = 0
   #view: Omit<SessionView, 'entries' | 'running_tool'>
 
@@ -73,6 +76,7 @@ export class SessionLog {
       worked_ms: 0,
       working_since: 0,
       lost_attempts: 0,
+      is_debugged: false,
       milestones: 0,
       live_events: 0,
       news: '',
@@ -112,8 +116,18 @@ export class SessionLog {
   /** What changes more than the entry it becomes. */
   readonly #handlers: Handlers = {
     'run.state': (data, event) => this.#changeState(data, event),
-    'attempt.started': ({ attempt, execution }) => {
-      this.#view.lost_attempts = attempt - execution
+    'attempt.started': ({ attempt, execution, debug = false }) => {
+      if (debug) {
+        this.#debug_turns += 1
+        this.#passMilestone()
+      }
+      this.#view.is_debugged = debug
+      this.#view.lost_attempts = attempt - execution - this.#debug_turns
+    },
+    'debug.ended': () => {
+      this.#view.is_debugged = false
+      this.#dropUnfinished()
+      this.#passMilestone()
     },
     'attempt.lost': () => this.#dropUnfinished(),
     setup: (data, event) => this.#setUp(data, keyOf(event)),

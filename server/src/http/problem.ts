@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { AppError, ERRORS, type ErrorBody } from '../contract/error.ts'
 import { toAppError } from '../store/db.ts'
 import { ANSWER_HEADERS } from './answer-headers.ts'
+import { readCallerLeft } from './caller-left.ts'
 
 /** Sends the problem document of an error; whatever is not an AppError becomes one, and is logged, not shown. */
 export function sendProblem(
@@ -11,7 +12,7 @@ export function sendProblem(
   reply: FastifyReply,
   public_url: string,
 ): void {
-  const problem = fromFramework(error) ?? toAppError(error)
+  const problem = readCallerLeft(error, request) ?? fromFramework(error) ?? toAppError(error)
   if (problem.status >= 500) request.log.error({ err: problem.cause ?? problem }, problem.message)
   reply
     .code(problem.status)

@@ -9,6 +9,7 @@ import { AppError } from '../contract/error.ts'
 import { MOST_ATTACHMENTS } from '../contract/run-request.ts'
 import { AttachmentCutter, INLINE_BYTES } from './attachment-cutter.ts'
 import { ownerOfRequest } from './budget-owner.ts'
+import { brokenOff } from './caller-left.ts'
 import { Pieces } from './pieces.ts'
 import { ReceivedFiles } from './received-files.ts'
 
@@ -76,8 +77,7 @@ export class Bodies {
     } catch (error) {
       receiving.giveBack()
       await readOn(payload)
-      // Nobody hears it: the sender has hung up, or was silent until the connection ended, which is no fault of the service.
-      throw payload.errored === error || isPremature(error) ? brokenOff() : error
+      throw error
     } finally {
       stop.never()
     }
@@ -166,9 +166,6 @@ class Receiving {
   }
 }
 
-const brokenOff = (): AppError => new AppError('invalid_request', 'The request was broken off.')
-const isPremature = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
 const tooLarge = (detail: string): AppError => new AppError('invalid_request', detail, { status: 413 })
 
 function overBudget({ name, of, unit, most }: Budget): AppError {

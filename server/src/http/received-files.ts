@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { v7 as uuidv7 } from 'uuid'
-import { type Blobs, BlobsUnavailable, discardBlob } from '../blobs/blobs.ts'
+import { type Blobs, discardBlob } from '../blobs/blobs.ts'
 import { AppError } from '../contract/error.ts'
 import { ATTACHMENT_MAX_BYTES, MOST_ATTACHMENTS } from '../contract/run-request.ts'
 import { type ReceivedFile, refuseUnstored } from '../intake/attachments.ts'
 import type { CutSink } from './attachment-cutter.ts'
+import { brokenOff } from './caller-left.ts'
 
 interface Stored extends ReceivedFile {
   is_claimed: boolean
@@ -54,20 +55,25 @@ export class ReceivedFiles {
     put.catch((error: unknown) => stream.destroy(error instanceof Error ? error : undefined))
     stream.on('error', () => {})
     const base64 = new Base64Reader(`attachments.${index}.data`)
+    // The storage failed because the caller left, and it says so in its own words.
+    const refuse = (error: unknown): never => {
+      if (this.#is_over) throw brokenOff()
+      return refuseUnstored(error)
+    }
     return {
       write: async (text) => {
         const bytes = base64.read(text)
-        if (stream.destroyed) await put.catch(refuseUnstored)
-        if (!stream.write(bytes)) await Promise.race([once(stream, 'drain'), put]).catch(refuseUnstored)
+        if (stream.destroyed) await put.catch(refuse)
+        if (!stream.write(bytes)) await Promise.race([once(stream, 'drain'), put]).catch(refuse)
       },
       end: async () => {
         stream.end(base64.end())
-        const size_bytes = await put.catch(refuseUnstored)
+        const size_bytes = await put.catch(refuse)
         this.#open.delete(stream)
         const file = { blob_key, size_bytes, is_claimed: false }
         if (this.#is_over) {
           await discardBlob(this.#blobs, blob_key)
-          throw new AppError('conflict', 'The request was broken off.')
+          throw brokenOff()
         }
         // Base64 itself, so that it is as valid as what it stands for.
         const word = randomBytes(24).toString('base64')
@@ -81,7 +87,7 @@ export class ReceivedFiles {
   async close(): Promise<void> {
     if (this.#is_over) return
     this.#is_over = true
-    for (const stream of this.#open) stream.destroy(new BlobsUnavailable('The request was broken off.'))
+    for (const stream of this.#open) stream.destroy(brokenOff())
     const unclaimed = [...this.#files.values()].filter(({ is_claimed }) => !is_claimed)
     for (const { blob_key } of unclaimed) await discardBlob(this.#blobs, blob_key)
   }

@@ -1,11 +1,17 @@
 import { basename } from 'node:path'
-import type { Attachment } from '@runyard/client'
+import type { Attachment, UploadFile } from '@runyard/client'
 import mime from 'mime'
 import { readNamedFile } from './read-input.ts'
 
-/** A file as it travels with a prompt or a message. */
-export const readAttachment = (file: string): Attachment => ({
+/** A file that is uploaded before the message that names it. */
+export const readUpload = (file: string): UploadFile & { content: Buffer } => ({
   file_name: basename(file),
   mime_type: mime.getType(file) ?? 'application/octet-stream',
-  data: readNamedFile(file).toString('base64'),
+  content: readNamedFile(file),
 })
+
+/** A file inside the request for a run, before which there is no place to upload it to. */
+export function readAttachment(file: string): Attachment {
+  const { content, ...named } = readUpload(file)
+  return { ...named, data: content.toString('base64') }
+}

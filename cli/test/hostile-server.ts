@@ -71,11 +71,14 @@ function answer(method: string, path: string, sampling: Sampling, origin: string
     has_more?: boolean
     page_info?: object
     patch?: { data: object }
+    attachments?: object[]
   }
   // So that there is an end, and something to download.
   if (value.has_more) value.has_more = false
   if (value.page_info) value.page_info = { has_next_page: false }
   if (path.startsWith('/agent/artifacts/')) value.data = { ...value.data, download_url: `${origin}/bytes` }
+  if (value.attachments && path.endsWith('/attachments/prepare'))
+    value.attachments = value.attachments.map((each) => ({ ...each, upload_url: `${origin}/bytes` }))
   if (value.patch && mode === 'patch') {
     const sha256 = createHash('sha256').update(PATCH).digest('hex')
     const known = { download_url: `${origin}/patch-bytes`, sha256, size_bytes: Buffer.byteLength(PATCH) }

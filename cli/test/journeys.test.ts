@@ -101,6 +101,12 @@ test('what is given to run arrives', LIMIT, async () => {
   assert.equal(run.agent_config.name, 'triage')
   assert.deepEqual(run.metadata, { team: 'core', note: 'a=b' })
   assert.match((await home.run(['follow', run.run_id])).stdout, /│ attached\n/)
+  // More than a request may hold.
+  const names = ['1.txt', '2.txt', '3.txt', '4.txt', '5.txt', '6.txt']
+  for (const name of names) writeFileSync(join(home.directory, name), `sent as ${name}\n`)
+  const message = ['followup', run.run_id, block('cat attachments/?.txt'), '--wait']
+  const sent = await home.run([...message, ...names.flatMap((name) => ['--attach', name])])
+  for (const name of names) assert.match(sent.stdout, new RegExp(`│ sent as ${name}\n`), sent.stderr)
   // A runbook hands in no result.
   writeFileSync(join(home.directory, 'schema.json'), '{"type":"object"}')
   const refused = await home.run(['run', 'x', '--harness', 'runbook', '--output-schema', 'schema.json'])

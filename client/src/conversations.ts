@@ -1,4 +1,5 @@
 import type { APIPromise } from './api-promise.ts'
+import { prepareAttachments, type UploadFile, uploadAttachments } from './attachments.ts'
 import { ConversationPages } from './lists.ts'
 import { request, requestAnd, requestJson } from './request.ts'
 import type {
@@ -6,6 +7,9 @@ import type {
   ConversationInterruptResponse,
   ConversationParams,
   ConversationRedirect,
+  FollowupAttachment,
+  PrepareAttachmentsRequest,
+  PrepareAttachmentsResponse,
   RunFollowupRequest,
 } from './schemas.ts'
 import type { RequestOptions, Transport } from './transport.ts'
@@ -36,6 +40,29 @@ export class Conversations {
   ): APIPromise<ConversationFollowupResponse> {
     const path = ['agent', 'conversations', conversation_id, 'followups']
     return requestJson(this.#transport, { method: 'POST', path, body: followup }, options)
+  }
+
+  /** As `runs.uploadAttachments`, for a follow-up to any run of the conversation. */
+  uploadAttachments(
+    conversation_id: string,
+    { files }: { files: readonly UploadFile[] },
+    options?: RequestOptions,
+  ): Promise<FollowupAttachment[]> {
+    return uploadAttachments(this.#transport, ['agent', 'conversations', conversation_id], files, options)
+  }
+
+  /** The first half of `uploadAttachments`: an `upload_url` for each file, which takes it by PUT without a key. */
+  prepareAttachments(
+    conversation_id: string,
+    attachments: PrepareAttachmentsRequest,
+    options?: RequestOptions,
+  ): APIPromise<PrepareAttachmentsResponse> {
+    return prepareAttachments(
+      this.#transport,
+      ['agent', 'conversations', conversation_id],
+      attachments,
+      options,
+    )
   }
 
   /** Stops what the agent of its newest run is doing now, and keeps the run and its sandbox. */

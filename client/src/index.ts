@@ -1,4 +1,5 @@
 export type { APIPromise, WithResponse } from './api-promise.ts'
+export type { UploadFile } from './attachments.ts'
 export { type RawOptions, Runyard, type RunyardOptions } from './client.ts'
 export {
   APIConnectionError,
@@ -80,6 +81,7 @@ export {
   type EnvironmentConfig,
   type EnvironmentRepository,
   type ErrorCode,
+  type FollowupAttachment,
   type FollowupOutcome,
   type ForkedFrom,
   type ForkOf,
@@ -140,6 +142,9 @@ export {
   type PendingApproval,
   type PermissionRule,
   type Pool,
+  type PrepareAttachmentsRequest,
+  type PrepareAttachmentsResponse,
+  type PreparedUpload,
   type Principal,
   type ProblemDetails,
   /** Its name in the API; `import { type Error as … }` keeps JavaScript's own. */

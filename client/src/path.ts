@@ -4,7 +4,12 @@ import { RunyardError } from './errors.ts'
 export type Path = string | readonly string[]
 
 /** `/agent/runs/{run_id}/…` */
-export const runPath = (run_id: string, ...rest: string[]): Path => ['agent', 'runs', run_id, ...rest]
+export const runPath = (run_id: string, ...rest: string[]): readonly string[] => [
+  'agent',
+  'runs',
+  run_id,
+  ...rest,
+]
 
 export function formatPath(path: Path): string {
   if (typeof path !== 'string') return path.map((part) => `/${encodePart(part)}`).join('')

@@ -14,7 +14,13 @@ export type ApiRequest = {
 } & Target
 
 /** A path, or a signed link, which is asked without anything that was meant for the service. */
-type Target = { path: Path; link?: undefined } | { path?: undefined; link: string }
+type Target = { path: Path; link?: undefined } | { path?: undefined; link: string; upload?: Upload }
+
+/** A file as it is. */
+interface Upload {
+  content: string | ArrayBuffer
+  mime_type: string
+}
 
 /** A call, or what makes one and may fail. */
 export type CallSource = ApiRequest | (() => ApiRequest)
@@ -28,7 +34,7 @@ export interface Prepared {
   readonly headers: Readonly<Record<string, string>>
   /** The headers that may go to any origin. */
   readonly bare: Readonly<Record<string, string>>
-  readonly body: string | undefined
+  readonly body: string | ArrayBuffer | undefined
   readonly idempotency_key: string | undefined
   readonly timeout: number
   readonly maxRetries: number
@@ -45,7 +51,13 @@ export function prepareRequest(transport: Transport, source: CallSource, options
   const shared = { method, bare, body, timeout, maxRetries }
   if (call.link !== undefined) {
     const name = `${method} a signed link`
-    return { ...shared, url: parseLink(call.link), name, headers: bare, idempotency_key: undefined }
+    const { upload } = call
+    const headers = upload ? { ...bare, 'content-type': upload.mime_type } : bare
+    return {
+      ...{ ...shared, url: parseLink(call.link), name, headers },
+      body: upload?.content,
+      idempotency_key: undefined,
+    }
   }
   const path = explain('path', () => formatPath(call.path))
   const query = { ...transport.defaultQuery, ...call.query, ...options.query }

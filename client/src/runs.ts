@@ -1,4 +1,5 @@
 import type { APIPromise } from './api-promise.ts'
+import { prepareAttachments, type UploadFile, uploadAttachments } from './attachments.ts'
 import { RunFailedError, RunyardError } from './errors.ts'
 import { ConversationPages, RunList } from './lists.ts'
 import {
@@ -17,6 +18,7 @@ import {
   type AnswerApprovalResponse,
   type ConversationParams,
   type DiffParams,
+  type FollowupAttachment,
   type HandoffAttachmentsResponse,
   type InterruptResponse,
   isTerminal,
@@ -25,6 +27,8 @@ import {
   type ListPullRequestsResponse,
   type ListRunsParams,
   type MergePullRequestParams,
+  type PrepareAttachmentsRequest,
+  type PrepareAttachmentsResponse,
   type PullRequestItem,
   type RunAgentRequest,
   type RunAgentResponse,
@@ -168,6 +172,27 @@ export class Runs {
   ): APIPromise<RunFollowupResponse> {
     const call = { method: 'POST', path: runPath(run_id, 'followups'), body: followup } as const
     return requestJson(this.#transport, call, options)
+  }
+
+  /**
+   * Uploads up to 25 files, and returns what the `attachments` of a follow-up to this run name them by:
+   * `runs.followup(run_id, { message, attachments: await runs.uploadAttachments(run_id, { files }) })`.
+   */
+  uploadAttachments(
+    run_id: string,
+    { files }: { files: readonly UploadFile[] },
+    options?: RequestOptions,
+  ): Promise<FollowupAttachment[]> {
+    return uploadAttachments(this.#transport, runPath(run_id), files, options)
+  }
+
+  /** The first half of `uploadAttachments`: an `upload_url` for each file, which takes it by PUT without a key. */
+  prepareAttachments(
+    run_id: string,
+    attachments: PrepareAttachmentsRequest,
+    options?: RequestOptions,
+  ): APIPromise<PrepareAttachmentsResponse> {
+    return prepareAttachments(this.#transport, runPath(run_id), attachments, options)
   }
 
   /**

@@ -8,7 +8,7 @@ export type Fetch = (input: string, init?: FetchInit) => Promise<object>
 export interface FetchInit {
   method?: string
   headers?: Record<string, string>
-  body?: string
+  body?: string | ArrayBuffer
   signal?: AbortSignal
   redirect?: 'follow' | 'manual' | 'error'
 }

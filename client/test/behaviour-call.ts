@@ -128,11 +128,12 @@ function buildArguments(call: Call, controller: AbortController): unknown[] {
   return [...args, ...(params ? [revive(params)] : []), ...(Object.keys(last).length > 0 ? [last] : [])]
 }
 
-/** Dates, and the schema object, in place of what stands for them in JSON. */
+/** Dates, bytes and the schema object in place of what stands for them in JSON. */
 function revive(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(revive)
   if (value === null || typeof value !== 'object') return value
   if ('$date' in value) return new Date(String(value.$date))
+  if ('$bytes' in value) return Uint8Array.from(atob(String(value.$bytes)), (letter) => letter.charCodeAt(0))
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       key,

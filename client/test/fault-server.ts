@@ -47,7 +47,7 @@
  *                           with the value "Answer" is the language's own schema of {"answer": int}
  *               options     of the request: timeout (ms), max_retries, headers, query, body (get, post, ...),
  *                           idempotency_key, throw_on_failure, after, follow, max_reconnects. Values of query and params
- *                           {"$date": "2026-..."} are the language's own date and time
+ *                           {"$date": "2026-..."} are the language's own date and time, {"$bytes": base64} its bytes
  *               iterate     "items" | "pages": collected into an array. A stream is always collected
  *               raw         "response": {status, headers, body} of the raw response (body parsed)
  *                           "parsed": {status, headers, data}; "stream": {status, headers, text}, read piece by piece

@@ -91,6 +91,8 @@ def revive(value: Any) -> Any:
         return value
     if "$date" in value:
         return datetime.fromisoformat(value["$date"].replace("Z", "+00:00"))
+    if "$bytes" in value:
+        return base64.b64decode(value["$bytes"])
     return {
         key: Answer if key == "output_schema" and item == "Answer" else revive(item)
         for key, item in value.items()

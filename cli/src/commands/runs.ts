@@ -68,10 +68,11 @@ export function addRunsCommands(program: Command): void {
     addBudgetOptions(
       program
         .command('message <run-id> [text...]')
+        .alias('followup')
         .summary('send a message to a run')
         .description('Sends a message to the agent, whatever the run is doing; an ended run goes on with it.')
         .option('-f, --file <file>', 'read the message from a file, - for standard input')
-        .option('-a, --attach <file>', 'file for the agent; repeat for more', repeated)
+        .option('-a, --attach <file>', 'file for the agent, up to 10 MiB; repeat for up to 25', repeated)
         .option(
           '-m, --model <id>',
           'model that answers from this message on, as `runyard model list` names it',
@@ -155,17 +156,18 @@ async function approve(run_id: string, options: ApproveOptions): Promise<void> {
 async function sendMessage(run_id: string, words: string[], options: MessageOptions): Promise<void> {
   if (options.interrupt && options.reject) throw usageFailure('Give --interrupt or --reject, not both.')
   const message = await readMessage(words, options.file)
-  if (!message?.trim())
+  if (!message?.trim() && !options.attach)
     throw usageFailure('A message is needed.', "runyard message RUN_ID 'what to say', or -f FILE")
   const session = openSession(options)
   const { client, output } = session
-  const { readAttachment } = options.attach ? await import('../attachment.ts') : {}
+  const { readUpload } = options.attach ? await import('../attachment.ts') : {}
+  const files = readUpload && options.attach?.map(readUpload)
   const followup: RunFollowupRequest = {
-    message,
+    message: message ?? '',
     ...budgetOf(options),
     ...(options.model ? { model_id: options.model } : {}),
     ...(options.interrupt ? { on_busy: 'interrupt' } : options.reject ? { on_busy: 'reject' } : {}),
-    ...(readAttachment && options.attach ? { attachments: options.attach.map(readAttachment) } : {}),
+    ...(files ? { attachments: await client.runs.uploadAttachments(run_id, { files }) } : {}),
   }
   const accepted = await client.runs.followup(run_id, followup)
   if (options.wait) {

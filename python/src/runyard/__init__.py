@@ -340,6 +340,7 @@ if TYPE_CHECKING:
     from ._params import (
         AmbientAgentConfigParam as AmbientAgentConfigParam,
         AnswerApprovalParams as AnswerApprovalParams,
+        AttachmentFileParam as AttachmentFileParam,
         AttachmentParam as AttachmentParam,
         BudgetParam as BudgetParam,
         ConversationParams as ConversationParams,
@@ -397,6 +398,7 @@ if TYPE_CHECKING:
         UpdateScheduleParams as UpdateScheduleParams,
         UpdateTriggerParams as UpdateTriggerParams,
         UpdateWebhookParams as UpdateWebhookParams,
+        UploadFile as UploadFile,
         UsageParams as UsageParams,
     )
     from ._raw_response import RawResponse as RawResponse
@@ -455,6 +457,7 @@ _HOMES = {
     "FinishedRun": "_output_schema",
     "is_terminal": "_output_schema",
     "AmbientAgentConfigParam": "_params",
+    "AttachmentFileParam": "_params",
     "AttachmentParam": "_params",
     "BudgetParam": "_params",
     "PermissionRuleParam": "_params",
@@ -559,6 +562,7 @@ _HOMES = {
     "ListDeliveriesParams": "_params",
     "ListWebhooksParams": "_params",
     "UpdateWebhookParams": "_params",
+    "UploadFile": "_params",
     "CreateTriggerParams": "_params",
     "UpdateTriggerParams": "_params",
     "ListTriggersParams": "_params",
@@ -652,6 +656,7 @@ __all__ = [
     "AsyncWebhookList",
     "AsyncWebhookPage",
     "Attachment",
+    "AttachmentFileParam",
     "AttachmentParam",
     "AttemptLostEvent",
     "AttemptLostEventData",
@@ -950,6 +955,7 @@ __all__ = [
     "UpdateTriggerRequest",
     "UpdateWebhookParams",
     "UpdateWebhookRequest",
+    "UploadFile",
     "Usage",
     "UsageCoverage",
     "UsageDay",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         AmbientAgentConfig,
         Attachment,
         EnvironmentRepository,
+        FollowupAttachment,
         GitAccess,
         GitAccessApp,
         HarnessConfig,
@@ -102,6 +103,21 @@ class PermissionRuleParam(TypedDict, total=False):
     pattern: str
     """The command, path or address, `*` in it for any text."""
     action: Required[Literal["allow", "ask", "deny"]]
+
+
+class AttachmentFileParam(TypedDict):
+    """A file, without its bytes."""
+
+    file_name: str
+    """A plain name, without folders."""
+    mime_type: str
+
+
+class UploadFile(AttachmentFileParam):
+    """A file for a follow-up."""
+
+    content: bytes | str
+    """At most 10 MiB; text is sent as UTF-8."""
 
 
 class AttachmentParam(TypedDict):
@@ -193,7 +209,7 @@ class FollowupParams(RequestOptions, total=False):
     mode: Literal["normal", "plan", "orchestrate"]
     on_busy: Literal["enqueue", "interrupt", "reject"]
     """When the agent works: wait for its next step (default), stop its turn first, or refuse with 409."""
-    attachments: Sequence[FollowupAttachmentParam | AttachmentParam | Attachment]
+    attachments: Sequence[FollowupAttachmentParam | FollowupAttachment | AttachmentParam | Attachment]
     model_id: str
     """The model that answers from this message on; of the built-in agent alone."""
     budget: BudgetParam

@@ -29,6 +29,14 @@ _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
 @dataclass(frozen=True)
+class Upload:
+    """A file as it is."""
+
+    content: bytes
+    mime_type: str
+
+
+@dataclass(frozen=True)
 class Call:
     """One request, before headers."""
 
@@ -41,6 +49,8 @@ class Call:
     accept: str = "application/json"
     link: str | None = None
     """A signed link, which is asked instead of the path, without credentials."""
+    upload: Upload | None = None
+    """Sent instead of the body."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +132,7 @@ def _build_headers(
         "x-runyard-retry-count": "0",
     }
     if content is not None:
-        headers["content-type"] = "application/json"
+        headers["content-type"] = "application/json" if call.upload is None else call.upload.mime_type
         headers["content-length"] = str(len(content))
     given: dict[str, str] = {}
     if call.method == "POST":
@@ -146,7 +156,9 @@ def _is_header_value(value: object) -> bool:
 
 
 def _build_body(call: Call, options: RequestOptions) -> bytes | None:
-    """UTF-8 JSON."""
+    """The file to upload, or UTF-8 JSON."""
+    if call.upload is not None:
+        return call.upload.content
     extra = options.get("extra_body")
     if call.body is None and not extra:
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from typing_extensions import Unpack
 
 from .._lists import AsyncConversationPages
@@ -10,12 +12,15 @@ from .._models import (
     ConversationFollowupResponse,
     ConversationInterruptResponse,
     ConversationRedirect,
+    FollowupAttachment,
+    PrepareAttachmentsResponse,
 )
 from .._options import RequestOptions
-from .._params import ConversationParams, FollowupParams
+from .._params import AttachmentFileParam, ConversationParams, FollowupParams, UploadFile
 from .._parse import into, read_bytes, read_text
 from .._request import Call, segment
 from .._split import split
+from ._attachments import prepare_attachments, upload_attachments
 from ._page import AsyncConversationPage
 from ._streaming_response import raw_method, streaming_method
 from ._transport import AsyncRawTransport, AsyncStreamingTransport, AsyncTransport
@@ -62,6 +67,24 @@ class AsyncConversations:
         call = Call("POST", f"{_path(conversation_id)}/followups", body=body)
         return await self._transport.send(call, into(ConversationFollowupResponse), options)
 
+    async def upload_attachments(
+        self, conversation_id: str, files: Sequence[UploadFile], **options: Unpack[RequestOptions]
+    ) -> list[FollowupAttachment]:
+        """As `runs.upload_attachments`, for a follow-up to any run of the conversation."""
+        return await upload_attachments(self._transport, _path(conversation_id), files, options)
+
+    async def prepare_attachments(
+        self,
+        conversation_id: str,
+        attachments: Sequence[AttachmentFileParam],
+        **options: Unpack[RequestOptions],
+    ) -> PrepareAttachmentsResponse:
+        """The first half of `upload_attachments`.
+
+        An `upload_url` for each file, which takes it by PUT without a key.
+        """
+        return await prepare_attachments(self._transport, _path(conversation_id), attachments, options)
+
     async def interrupt(
         self, conversation_id: str, **options: Unpack[RequestOptions]
     ) -> ConversationInterruptResponse:
@@ -96,6 +119,7 @@ class AsyncConversationsWithRawResponse:
         conversations = AsyncConversations(AsyncRawTransport(transport.settings, transport.http))
         self.retrieve = raw_method(conversations.retrieve_page)
         self.followup = raw_method(conversations.followup)
+        self.prepare_attachments = raw_method(conversations.prepare_attachments)
         self.interrupt = raw_method(conversations.interrupt)
         self.transcript = raw_method(conversations.transcript)
         self.screenshot = raw_method(conversations.screenshot)
@@ -109,6 +133,7 @@ class AsyncConversationsWithStreamingResponse:
         conversations = AsyncConversations(AsyncStreamingTransport(transport.settings, transport.http))
         self.retrieve = streaming_method(conversations.retrieve_page)
         self.followup = streaming_method(conversations.followup)
+        self.prepare_attachments = streaming_method(conversations.prepare_attachments)
         self.interrupt = streaming_method(conversations.interrupt)
         self.transcript = streaming_method(conversations.transcript)
         self.screenshot = streaming_method(conversations.screenshot)

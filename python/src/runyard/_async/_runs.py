@@ -14,11 +14,13 @@ from .._lists import AsyncConversationPages, AsyncRunList
 from .._models import (
     AnswerApprovalResponse,
     Conversation,
+    FollowupAttachment,
     HandoffAttachmentsResponse,
     InterruptResponse,
     ListEventsResponse,
     ListPullRequestsResponse,
     ListRunsResponse,
+    PrepareAttachmentsResponse,
     PullRequestItem,
     RunAgentResponse,
     RunDiff,
@@ -39,6 +41,7 @@ from .._output_schema import (
 )
 from .._params import (
     AnswerApprovalParams,
+    AttachmentFileParam,
     ConversationParams,
     CreateRunParams,
     DiffParams,
@@ -49,10 +52,12 @@ from .._params import (
     ListRunsParams,
     MergePullRequestParams,
     ReplayRunParams,
+    UploadFile,
 )
 from .._parse import into, read_text
 from .._request import Call, run_path, segment
 from .._split import for_waiting, split
+from ._attachments import prepare_attachments, upload_attachments
 from ._page import AsyncConversationPage, AsyncRunPage
 from ._stream import AsyncManyRunsStream, AsyncRunStream
 from ._streaming_response import raw_method, streaming_method
@@ -206,6 +211,24 @@ class AsyncRuns:
         body, options = split("followup", params, FollowupParams)
         call = Call("POST", run_path(run_id, "/followups"), body=body)
         return await self._transport.send(call, into(RunFollowupResponse), options)
+
+    async def upload_attachments(
+        self, run_id: str, files: Sequence[UploadFile], **options: Unpack[RequestOptions]
+    ) -> Sequence[FollowupAttachment]:
+        """Uploads up to 25 files, and returns what the `attachments` of a follow-up name them by.
+
+        `client.runs.followup(run_id, message=..., attachments=client.runs.upload_attachments(run_id, files))`
+        """
+        return await upload_attachments(self._transport, run_path(run_id), files, options)
+
+    async def prepare_attachments(
+        self, run_id: str, attachments: Sequence[AttachmentFileParam], **options: Unpack[RequestOptions]
+    ) -> PrepareAttachmentsResponse:
+        """The first half of `upload_attachments`.
+
+        An `upload_url` for each file, which takes it by PUT without a key.
+        """
+        return await prepare_attachments(self._transport, run_path(run_id), attachments, options)
 
     async def answer_approval(
         self, run_id: str, approval_id: str, **params: Unpack[AnswerApprovalParams]
@@ -407,6 +430,7 @@ class AsyncRunsWithRawResponse:
         self.cancel = raw_method(runs.cancel)
         self.interrupt = raw_method(runs.interrupt)
         self.followup = raw_method(runs.followup)
+        self.prepare_attachments = raw_method(runs.prepare_attachments)
         self.answer_approval = raw_method(runs.answer_approval)
         self.events = raw_method(runs.events)
         self.conversation = raw_method(runs.conversation_page)
@@ -433,6 +457,7 @@ class AsyncRunsWithStreamingResponse:
         self.cancel = streaming_method(runs.cancel)
         self.interrupt = streaming_method(runs.interrupt)
         self.followup = streaming_method(runs.followup)
+        self.prepare_attachments = streaming_method(runs.prepare_attachments)
         self.answer_approval = streaming_method(runs.answer_approval)
         self.events = streaming_method(runs.events)
         self.conversation = streaming_method(runs.conversation_page)

@@ -1,8 +1,12 @@
 /** An interrupt stops the turn it was aimed at: whatever comes first, second and third. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
-import { onEitherDatabase } from '../../test/support/databases.ts'
+import { sql } from 'kysely'
+import { onEitherDatabase, onPostgres, waitForLock } from '../../test/support/databases.ts'
 import {
+  addPrincipal,
+  addRun,
   addWorker,
   cancel,
   follow,
@@ -12,7 +16,7 @@ import {
   readWholeLog,
 } from '../../test/support/stored.ts'
 import type { RunEvent } from '../contract/event.ts'
-import type { Db } from './db.ts'
+import { type Db, transact } from './db.ts'
 import { deliverFollowups } from './followups.ts'
 import { acknowledgeInterrupt, claimRuns, type Lease, readCommands } from './leases.ts'
 import { finishRun, requeueLost, requeueRun, startRun } from './transitions.ts'
@@ -154,4 +158,43 @@ onEitherDatabase('interrupts', (open) => {
       assert.equal((await readStored(db, held.run_id)).interrupt_sequence, null)
     })
   }
+})
+
+onPostgres('a run that changes while it is interrupted', (open) => {
+  let db: Db
+  before(async () => {
+    db = (await open()).db
+  })
+
+  test('is refused with the end it came to', async () => {
+    const held = await holdRun(db)
+    await startRun(db, held, { harness: 'runbook' })
+    let interrupting: Promise<unknown> = Promise.resolve()
+    await transact(db, async (trx) => {
+      await finishRun(trx, held, { state: 'SUCCEEDED' })
+      interrupting = interrupt(db, held.run_id, held.principal_id)
+      interrupting.catch(() => {})
+      await waitForLock(db)
+    })
+    await assert.rejects(interrupting, { detail: 'The run has already ended: it is SUCCEEDED.' })
+  })
+
+  test('is interrupted where it has begun by the second look, though it was queued at the first', async () => {
+    const pool = randomUUID()
+    const principal_id = await addPrincipal(db)
+    const run_id = await addRun(db, principal_id, { pool })
+    const worker = await addWorker(db, { pool })
+    let interrupting: Promise<unknown> = Promise.resolve()
+    await transact(db, async (trx) => {
+      // Only the second look reads the names of people.
+      await sql`lock table principals in access exclusive mode`.execute(trx)
+      interrupting = interrupt(db, run_id, principal_id)
+      interrupting.catch(() => {})
+      await waitForLock(db)
+      const [lease] = await claimRuns(trx, worker, 1)
+      assert(lease && (await startRun(trx, lease, { harness: 'runbook' })))
+    })
+    await interrupting
+    assert.notEqual((await readStored(db, run_id)).interrupt_sequence, null)
+  })
 })

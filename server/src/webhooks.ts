@@ -5,7 +5,8 @@ import type { EgressRules } from './gateway/gateway.ts'
 import { readKeyring } from './secret-keys.ts'
 import type { Store } from './store/db.ts'
 import type { Watch } from './store/watch.ts'
-import { MAX_AT_ONCE, startPump } from './webhooks/pump.ts'
+import { MAX_AT_ONCE } from './store/webhook-deliveries.ts'
+import { startPump } from './webhooks/pump.ts'
 import { startReplies } from './webhooks/replies.ts'
 
 const LIMIT_MS = 15_000

@@ -8,6 +8,7 @@ import type { HookAnswer, ListTriggerDeliveriesResponse, Trigger } from '../src/
 import type { RunServices } from '../src/intake/new-run.ts'
 import { retryDeliveries } from '../src/schedules/waiting-deliveries.ts'
 import { openKeyring } from '../src/sealing/keyring.ts'
+import { findWaiting } from '../src/store/trigger-deliveries.ts'
 import { onFace } from './support/face.ts'
 import { makeKeys } from './support/seed-keys.ts'
 import type { apiOf } from './support/service.ts'
@@ -53,6 +54,23 @@ onFace(
         onFault: (error) => assert.fail(String(error)),
       })
     const cancel = (run_id: string | undefined) => owner.json('POST', `/agent/runs/${run_id}/cancel`)
+
+    test('many triggers of one person take no turns of somebody else’s', async () => {
+      const { db } = face().store
+      const mine = await create()
+      const other = await face().other.json<Made>('POST', '/agent/triggers', {
+        ...{ name: 'O', verification: 'github', prompt: 'x', ...IDLE },
+      })
+      await sql`insert into triggers select (jsonb_populate_record(t, jsonb_build_object('trigger_id', gen_random_uuid()))).*
+        from triggers t, generate_series(1, 80) where t.trigger_id = ${mine.trigger_id}::uuid`.execute(db)
+      await sql`insert into trigger_deliveries (delivery_id, trigger_id, outcome, headers, payload)
+        select gen_random_uuid(), trigger_id, 'waiting', '{}', 'null' from triggers`.execute(db)
+      for (let looks = 0; looks < 6; looks += 1) {
+        const found = await findWaiting(db)
+        assert(found.some(({ trigger_id }) => trigger_id === other.trigger_id))
+      }
+      await sql`delete from triggers`.execute(db)
+    })
 
     test('a delivery that meets a full quota waits, and becomes a run once there is room, once', async () => {
       const trigger = await create()

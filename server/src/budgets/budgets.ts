@@ -112,6 +112,14 @@ export const BUDGETS = {
     ...{ name: 'Their bodies', unit: 'bytes at once', of: 'principal who saved the trigger last' },
     ...{ most: 64 * MiB, beyond: REFUSED },
   },
+  prepared_attachments: {
+    ...{ name: 'Attachments prepared in advance, kept a day', unit: 'rows', of: 'principal' },
+    ...{ most: 200, beyond: '409' },
+  },
+  webhook_sends: {
+    ...{ name: 'Webhook deliveries on their way', unit: 'at once', of: 'principal who created the webhook' },
+    ...{ most: 16, in_all: 32, beyond: 'waits' },
+  },
   checks_running: {
     ...{ name: 'Schemas and filters being checked', unit: 'at once', of: 'principal' },
     ...{ most: 2, in_all: 4, beyond: 'waits' },

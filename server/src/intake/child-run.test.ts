@@ -93,6 +93,15 @@ onEitherDatabase('child runs', (open) => {
     assert.deepEqual(await create(held, 'call-2'), { refusal: ORPHANED })
   })
 
+  test('one whose parent an identity executes is charged to the parent’s creator, and so are those below it', async () => {
+    const held = await holdRun(db)
+    const creator_id = (await holdRun(db)).principal_id
+    await sql`update runs set creator_id = ${creator_id}::uuid where run_id = ${held.run_id}`.execute(db)
+    const made = await create(held, 'call-1')
+    const [child] = 'run_id' in made ? await readRuns(db, [made.run_id]) : []
+    assert.deepEqual([child?.creator_id, child?.charged_to], [held.principal_id, creator_id])
+  })
+
   test('what its parent has to ask for, it has to ask for', async () => {
     const held = await holdRun(db)
     const permissions = [{ tool: 'bash', pattern: 'git push*', action: 'ask' }]

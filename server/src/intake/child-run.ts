@@ -71,7 +71,9 @@ export async function createChild(
   if (!request.success) return { refusal: z.prettifyError(request.error) }
   try {
     const actor = { principal_id: parent.principal_id, role: 'member', key_id: '' } as const
-    const run = await resolveRun(services, request.data, actor, 'ORCHESTRATION')
+    const resolved = await resolveRun(services, request.data, actor, 'ORCHESTRATION')
+    // The parent may be executed by an identity, which anybody can make.
+    const run = { ...resolved, charged_to: parent.charged_to ?? parent.creator_id }
     const { run_id } = await transact(db, async (trx) => {
       const maxima = { open: services.open_runs, tree: TREE_MAXIMA }
       const { response, replayed } = await insertRun(trx, run, once, maxima)

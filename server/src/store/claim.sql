@@ -1,5 +1,6 @@
 -- Claims up to p_n queued runs, and runs that wait for a debug turn, which keep their state and go to workers at their sandbox's
--- place alone: exact limits per principal, fair share between principals, priority within one, age.
+-- place alone: exact limits per principal that executes, fair share between those who created the runs, priority within one, age.
+-- Shares of identities would let a person who makes many have many.
 -- The worker row comes first, so that a slow beat never holds the gate. The gate is locked by a statement of its own:
 -- inside the counting statement the count would use the older snapshot and the limit would not hold.
 -- A run whose idle sandbox another live worker holds is left to that worker for two seconds after it was queued, unless
@@ -26,29 +27,32 @@ begin
   end if;
   perform 1 from gate where id = 1 for update;
   return query
-  with recursive heads (principal_id, priority, run_id) as (
-    (select r.principal_id, r.priority, r.run_id from runs r
+  with recursive heads (principal_id, payer, priority, run_id) as (
+    (select r.principal_id, coalesce(r.charged_to, r.creator_id), r.priority, r.run_id from runs r
       where (r.state = 'QUEUED' or r.debug = 'waiting') and r.worker_id is null and r.pool = p_pool
         and (p_left is null or coalesce(r.config->'harness'->>'type' <> all(p_left), true) or r.environment_id = any(p_bringing)
           or r.debug is not null)
       order by r.principal_id, r.priority desc, r.run_id limit 1)
     union all
     select n.* from heads h cross join lateral (
-      select r.principal_id, r.priority, r.run_id from runs r
+      select r.principal_id, coalesce(r.charged_to, r.creator_id), r.priority, r.run_id from runs r
       where (r.state = 'QUEUED' or r.debug = 'waiting') and r.worker_id is null and r.pool = p_pool and r.principal_id > h.principal_id
         and (p_left is null or coalesce(r.config->'harness'->>'type' <> all(p_left), true) or r.environment_id = any(p_bringing)
           or r.debug is not null)
       order by r.principal_id, r.priority desc, r.run_id limit 1) n),
   active as materialized (
     select r.principal_id, count(*)::int n from runs r where r.worker_id is not null group by 1),
+  paid as materialized (
+    select coalesce(r.charged_to, r.creator_id) payer, count(*)::int n from runs r where r.worker_id is not null group by 1),
   open as materialized (
-    select h.principal_id, coalesce(a.n, 0) n, least(p_n, p.max_running - coalesce(a.n, 0)) room
-    from heads h join principals p using (principal_id) left join active a using (principal_id)
+    select h.principal_id, least(p_n, p.max_running - coalesce(a.n, 0)) room
+    from heads h join principals p using (principal_id) left join active a using (principal_id) left join paid using (payer)
     where p.max_running > coalesce(a.n, 0) and not p.disabled
-    order by coalesce(a.n, 0), h.priority desc, h.run_id limit p_n),
+    order by coalesce(paid.n, 0) + row_number() over (partition by h.payer order by h.priority desc, h.run_id),
+      h.priority desc, h.run_id limit p_n),
   best as materialized (
     select q.run_id from open o cross join lateral (
-      select r.run_id, r.priority, row_number() over (order by r.priority desc, r.run_id) rn from runs r
+      select r.run_id, r.priority, coalesce(r.charged_to, r.creator_id) payer from runs r
       where (r.state = 'QUEUED' or r.debug = 'waiting') and r.worker_id is null and r.pool = p_pool and r.principal_id = o.principal_id
         and (p_left is null or coalesce(r.config->'harness'->>'type' <> all(p_left), true) or r.environment_id = any(p_bringing)
           or r.debug is not null)
@@ -57,8 +61,9 @@ begin
           where s.run_id = r.run_id and s.worker_id <> p_worker and s.place <> p_place
             and r.updated_at > clock_timestamp() - interval '2 seconds')
         and (r.debug is null or exists (select 1 from sandboxes s where s.run_id = r.run_id and s.place = p_place))
-      order by r.priority desc, r.run_id limit o.room) q
-    order by o.n + q.rn, q.priority desc, q.run_id limit p_n),
+      order by r.priority desc, r.run_id limit o.room) q left join paid using (payer)
+    order by coalesce(paid.n, 0) + row_number() over (partition by payer order by q.priority desc, q.run_id),
+      q.priority desc, q.run_id limit p_n),
   locked as materialized (
     select r.run_id from runs r join best using (run_id)
     where (r.state = 'QUEUED' or r.debug = 'waiting') and r.worker_id is null for update of r skip locked),

@@ -165,6 +165,22 @@ onEitherDatabase('leases', (open) => {
     assert.deepEqual(second.toSorted(), [late, many[1]].toSorted())
   })
 
+  test('a person who has identities execute runs gets one share', async () => {
+    const pool = randomUUID()
+    const [many, few] = [await addPrincipal(db), await addPrincipal(db)]
+    const queued: string[] = []
+    for (let i = 0; i < 4; i += 1)
+      queued.push(await addRun(db, await addPrincipal(db), { pool, creator_id: many }))
+    const own = [await addRun(db, few, { pool }), await addRun(db, few, { pool })]
+    const worker = await addWorker(db, { pool })
+    const first = (await claimRuns(db, worker, 3)).map((lease) => lease.run_id)
+    assert.deepEqual(first.toSorted(), [queued[0], queued[1], own[0]].toSorted())
+    assert.deepEqual(
+      (await claimRuns(db, worker, 1)).map((lease) => lease.run_id),
+      [own[1]],
+    )
+  })
+
   test('a disabled principal’s runs wait', async () => {
     const pool = randomUUID()
     const principal_id = await addPrincipal(db)

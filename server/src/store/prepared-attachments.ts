@@ -1,12 +1,13 @@
 import { sql } from 'kysely'
+import { BUDGETS } from '../budgets/budgets.ts'
 import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { StoredAttachment } from './attachments.ts'
 import type { Db } from './db.ts'
 import { json } from './storable.ts'
 
-/** Of one principal for one run: rows without a file cost no quota of files. */
-const MOST_WAITING = 100
+/** Of one principal for all runs, of which anybody can make more: rows without a file cost no quota of files. */
+const { most: MOST_WAITING } = BUDGETS.prepared_attachments
 
 /** A file that was announced, for a follow-up to come. */
 export interface NewPrepared {
@@ -33,12 +34,11 @@ export async function insertPrepared(
     select f.attachment_id, ${run_id}::uuid, ${conversation_id}::uuid, ${principal_id}::uuid, f.file_name, f.mime_type,
       date_trunc('milliseconds', now() + interval '24 hours')
     from jsonb_to_recordset(${json(files)}) f (attachment_id uuid, file_name text, mime_type text)
-    where (select count(*) from prepared_attachments p where p.run_id = ${run_id}::uuid
-      and p.principal_id = ${principal_id}::uuid and p.expires_at > now()) + ${files.length}::int <= ${MOST_WAITING}::int
+    where (select count(*) from prepared_attachments p where p.principal_id = ${principal_id}::uuid and p.expires_at > now()) + ${files.length}::int <= ${MOST_WAITING}::int
     returning expires_at`.execute(db)
   const [first] = added.rows
   if (first) return first.expires_at
-  const detail = `attachments: at most ${MOST_WAITING} prepared attachments can wait for one run. Send a follow-up with those you have, or wait until they expire.`
+  const detail = `attachments: at most ${MOST_WAITING} prepared attachments of one person or service account can wait. Send a follow-up with those you have, or wait until they expire.`
   throw new AppError('conflict', detail, { retryable: false })
 }
 

@@ -48,6 +48,18 @@ onEitherDatabase('quotas', (open) => {
     assert.equal(typeof (await create(one, { principal: 0, total: 0 })), 'string')
   })
 
+  test('runs that others execute count for whoever creates them, and those of their agents too', async () => {
+    const person = await addPrincipal(db)
+    const createAs = async (charged: { creator_id: string; charged_to?: string }) => {
+      const run = newRun(await addPrincipal(db), charged)
+      await insertRun(db, run, null, { open: { principal: 2, total: 0 } })
+    }
+    await createAs({ creator_id: person })
+    await createAs({ creator_id: await addPrincipal(db), charged_to: person })
+    await assert.rejects(createAs({ creator_id: person }), /RUNYARD_MAX_OPEN_RUNS\)/)
+    await assert.rejects(createAs({ creator_id: await addPrincipal(db), charged_to: person }), { status: 429 })
+  })
+
   test('the limit of all counts all', async () => {
     await sql`delete from runs`.execute(db)
     const people = await Promise.all([1, 2, 3].map(() => addPrincipal(db)))

@@ -9,7 +9,7 @@ export const ROOM = 'RUNYARD_MAX_OPEN_RUNS'
 
 /** Runs that may be queued or worked on at once; 0: no limit. */
 export interface OpenRunMaxima {
-  /** Of one that executes runs: a person or an identity. */
+  /** Of whoever creates runs. Not of whoever executes them: everybody can make identities. */
   principal: number
   /** Of the installation. */
   total: number
@@ -34,10 +34,13 @@ const RETRY_S = 30
 
 /** Of a run to be. */
 interface Placed {
-  principal_id: string
+  creator_id: string
+  charged_to?: string | null
   parent_run_id: string | null
   root_run_id: string
 }
+
+const payerOf = ({ charged_to, creator_id }: Placed): string => charged_to ?? creator_id
 
 /** Whether anything has to be counted, and so a transaction. */
 export const isLimited = ({ open, tree }: RunMaxima): boolean =>
@@ -50,7 +53,7 @@ export const isLimited = ({ open, tree }: RunMaxima): boolean =>
 export async function lockRoom(trx: Db, run: Placed, { open, tree }: RunMaxima): Promise<void> {
   const names = [
     ...(open.total > 0 ? ['runs'] : []),
-    ...(open.principal > 0 ? [`runs of ${run.principal_id}`] : []),
+    ...(open.principal > 0 ? [`runs of ${payerOf(run)}`] : []),
     ...(tree ? [`runs below ${run.root_run_id}`] : []),
   ]
   for (const name of names)
@@ -61,14 +64,14 @@ export async function lockRoom(trx: Db, run: Placed, { open, tree }: RunMaxima):
 export async function requireRoom(trx: Db, run: Placed, { open, tree }: RunMaxima): Promise<void> {
   if (open.principal > 0 || open.total > 0) {
     const counted = await sql<{ own: number; all: number }>`
-      select (select count(*)::int from (select 1 from runs where principal_id = ${run.principal_id}::uuid
+      select (select count(*)::int from (select 1 from runs where coalesce(charged_to, creator_id) = ${payerOf(run)}::uuid
           and state in (${among(UNFINISHED_STATES)}) limit ${open.principal}::int) o) as own,
         (select count(*)::int from (select 1 from runs
           where state in (${among(UNFINISHED_STATES)}) limit ${open.total}::int) a) as all`.execute(trx)
     const { own = 0, all = 0 } = counted.rows[0] ?? {}
     if (open.principal > 0 && own >= open.principal) {
       throw tooMany(
-        `${open.principal} runs of the same person or identity are queued or worked on, which is the most at once (${ROOM}).`,
+        `${open.principal} runs of the same person or service account are queued or worked on, which is the most at once (${ROOM}).`,
       )
     }
     if (open.total > 0 && all >= open.total) {
@@ -87,7 +90,7 @@ const tooMany = (detail: string): AppError =>
 /** Why there may be no further run below this parent; `null`: there may. */
 export async function findFullTree(
   db: Db,
-  { parent_run_id, root_run_id }: Omit<Placed, 'principal_id'>,
+  { parent_run_id, root_run_id }: Pick<Placed, 'parent_run_id' | 'root_run_id'>,
   { children: most_children, below: most_below }: TreeMaxima,
 ): Promise<string | null> {
   if (parent_run_id === null) return null

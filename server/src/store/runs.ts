@@ -33,6 +33,8 @@ export interface NewRun {
   principal_id: string
   /** Who asked for it. */
   creator_id: string
+  /** Whose budget it uses; `null`: its creator's. */
+  charged_to?: string | null
   scope: 'User' | 'Team'
   priority: number
   title: string
@@ -73,6 +75,7 @@ export interface RunRow {
   scope: 'User' | 'Team'
   principal_id: string
   creator_id: string
+  charged_to: string | null
   priority: number
   worker_id: string | null
   attempt: number
@@ -242,10 +245,10 @@ async function insertUnlimited(
         and q.pool = ${run.pool} limit greatest(n, 0)) waiting) as full_up from free),
     wish as (${key ? claimKey(key, 200, answer) : sql`select 1`}),
     inserted as (
-      insert into runs (run_id, state, pool, principal_id, creator_id, scope, priority, last_sequence, title, prompt, name,
+      insert into runs (run_id, state, pool, principal_id, creator_id, charged_to, scope, priority, last_sequence, title, prompt, name,
         model_id, environment_id, skill_spec, source, schedule, trigger, config, sealed, rules_above, request, metadata, conversation_id, context,
         parent_run_id, root_run_id, ancestor_run_ids, replay_of_run_id, fork_of)
-      select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.creator_id}::uuid, ${scopeOf(run)},
+      select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.creator_id}::uuid, ${run.charged_to ?? null}::uuid, ${scopeOf(run)},
         ${run.priority}::int, 2, ${run.title}, ${run.prompt}, ${run.name}, ${run.model_id}, ${run.environment_id},
         ${run.skill_spec}, ${run.source}, ${run.schedule ? json(run.schedule) : sql`null::jsonb`},
         ${run.trigger ? json(run.trigger) : sql`null::jsonb`}, ${json(run.config)}, ${run.sealed}::bytea,

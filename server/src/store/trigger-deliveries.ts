@@ -17,7 +17,7 @@ const KEPT = sql`interval '30 days'`
 const KEPT_FILTERED = sql`interval '1 day'`
 /** How long a delivery is tried again for. */
 const WAITS = sql`interval '24 hours'`
-/** In one look: of so many triggers so many deliveries each, the oldest first. */
+/** In one look: of so many triggers so many deliveries each, the oldest first. Whoever saved many triggers has no more turns. */
 const TRIGGERS_AT_ONCE = 20
 const WAITING_AT_ONCE = 10
 const REMOVED_AT_ONCE = 1_000
@@ -142,7 +142,8 @@ export async function findWaiting(db: Db): Promise<Array<{ delivery_id: string; 
   const { rows } = await sql<{ delivery_id: string; trigger_id: string }>`
     select d.delivery_id, t.trigger_id from (
       select trigger_id from (select distinct trigger_id from trigger_deliveries where outcome = 'waiting') all_waiting
-      order by random() limit ${TRIGGERS_AT_ONCE}::int) t
+      join triggers using (trigger_id)
+      order by row_number() over (partition by editor_id order by random()), random() limit ${TRIGGERS_AT_ONCE}::int) t
     cross join lateral (
       select delivery_id from trigger_deliveries where trigger_id = t.trigger_id and outcome = 'waiting'
       order by delivery_id limit ${WAITING_AT_ONCE}::int) d`.execute(db)

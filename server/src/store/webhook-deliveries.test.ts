@@ -42,6 +42,23 @@ onEitherDatabase('deliveries', (open) => {
   const fail = (due: Awaited<ReturnType<typeof take>>[number]) =>
     markFailed(db, due, { response_status: 500, error: 'x', pause_ms: HOUR_MS, is_gone: false })
 
+  test('a person with many webhooks gets one share of what is sent at once', async () => {
+    const [many, few] = [await addPrincipal(db), await addPrincipal(db)]
+    const webhooks: string[] = []
+    for (let count = 0; count < 20; count += 1) webhooks.push(await addWebhook(many))
+    await addRun(db, principal_id)
+    const late = await addWebhook(few)
+    await addRun(db, principal_id)
+    const first = (await take(2)).map(({ webhook_id }) => webhook_id)
+    assert.equal(first.length, 2)
+    assert(first.includes(late), 'Whoever has one webhook is not behind twenty of somebody else.')
+    const busy = new Map(webhooks.slice(0, 10).map((webhook_id) => [webhook_id, 1]))
+    const more = (await takeDeliveries(db, { limit: 32, limit_each: 4, busy })) ?? []
+    const own = more.filter(({ webhook_id }) => webhooks.includes(webhook_id))
+    assert.equal(own.length, 16 - 10)
+    await sql`delete from webhooks`.execute(db)
+  })
+
   test('those of webhooks that fail come after all others, however long they have waited', async () => {
     const failing = [await addWebhook(), await addWebhook(), await addWebhook()]
     await addRun(db, principal_id)

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { BUDGETS } from '../budgets/budgets.ts'
 import { isUuid } from '../contract/run-id.ts'
 import type { RunState } from '../contract/state.ts'
 import type { DeliveryStatus, ListDeliveriesQuery, WebhookEventType } from '../contract/webhook.ts'
@@ -6,6 +7,8 @@ import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import type { Db } from './db.ts'
 import { json } from './storable.ts'
 
+/** On their way at once from one process. */
+export const MAX_AT_ONCE = BUDGETS.webhook_sends.in_all
 /** One that fails for so long is given up. */
 const GIVEN_UP = sql`interval '24 hours'`
 /** Failures that are further apart than this have nothing to do with each other. */
@@ -66,9 +69,13 @@ export async function takeDeliveries(
   const waiting = await sql`select from webhook_deliveries where status = 'pending' limit 1`.execute(db)
   if (waiting.rows.length === 0) return null
   const { rows } = await sql<DueDelivery>`
-    with ready as materialized (
-      select d.delivery_id, d.next_attempt_at, w.failing_since is not null as fails
-      from webhooks w join principals p on p.principal_id = w.creator_id,
+    with busy as materialized (
+      select w.creator_id, sum(b.value::int) as n
+      from jsonb_each_text(${json(Object.fromEntries(busy))}) b join webhooks w on w.webhook_id = b.key::uuid group by 1),
+    ready as materialized (
+      select d.delivery_id, d.next_attempt_at, w.failing_since is not null as fails, coalesce(b.n, 0) + row_number() over (
+        partition by w.creator_id order by w.failing_since is not null, d.next_attempt_at) as turn
+      from webhooks w left join busy b using (creator_id) join principals p on p.principal_id = w.creator_id,
         lateral (
           select d.delivery_id, d.next_attempt_at from webhook_deliveries d
           where d.webhook_id = w.webhook_id and d.status = 'pending' and d.next_attempt_at <= now()
@@ -83,8 +90,10 @@ export async function takeDeliveries(
     chosen as materialized (
       select d.delivery_id from webhook_deliveries d join ready r using (delivery_id)
       where d.status = 'pending' and d.next_attempt_at <= now()
+        -- Of one person's many webhooks, too, so that slow receivers keep nobody else waiting.
+        and r.turn <= ${BUDGETS.webhook_sends.most}::int
       -- Those that fail have waited longest, and take longest: where they are many, nobody else would have a turn.
-      order by r.fails, r.next_attempt_at limit ${limit}::int for update of d skip locked),
+      order by r.fails, r.turn, r.next_attempt_at limit ${limit}::int for update of d skip locked),
     taken as (
       update webhook_deliveries d set attempts = d.attempts + 1, tries = d.tries + 1, last_attempt_at = date_trunc('milliseconds', clock_timestamp()),
         next_attempt_at = clock_timestamp() + ${TAKEN}

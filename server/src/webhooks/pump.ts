@@ -6,6 +6,7 @@ import { openWebhookSecrets } from '../sealing/webhook-secrets.ts'
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
 import {
+  MAX_AT_ONCE,
   type DueDelivery,
   type FailedAttempt,
   handBack,
@@ -16,8 +17,7 @@ import {
 import { startDraining } from './drain.ts'
 import { signRequest } from './sign-request.ts'
 
-/** Requests at once, of this process. */
-export const MAX_AT_ONCE = 32
+/** Of one webhook. */
 const MAX_EACH = 4
 /** Between two tries, in seconds; the last one again and again. */
 const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400]

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { ownerOfRequest } from './budget-owner.ts'
 import { workForRequest } from './request-work.ts'
-import { Turns } from './turns.ts'
+import { Turns } from '../budgets/turns.ts'
 
 /** Smaller bodies take a few milliseconds. */
 const SMALL_BODY = 32 * 1024

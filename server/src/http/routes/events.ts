@@ -18,7 +18,7 @@ import { type Call, SENT, serve } from '../route.ts'
 import { followRun, formatStream, hasAll } from '../sse.ts'
 import { decodePlaces, type Places } from '../stream-cursor.ts'
 import { StreamLimit, tooMany } from '../stream-limit.ts'
-import { Turns } from '../turns.ts'
+import { Turns } from '../../budgets/turns.ts'
 import { noSuchRun, requireRun } from './runs.ts'
 
 /** Of statements that read all logs of a stream. */

@@ -2511,8 +2511,8 @@ export interface components {
             repositories?: components["schemas"]["EnvironmentRepository"][];
             /** @description Whether a run may begin with what the setup commands left in the workspace and the home directory of an earlier one, instead of running them: within 24 hours, for the same commits, configuration, variables and secrets. Not where they leave a process running. Default true. */
             reuse_setup?: boolean;
-            /** @description Names of secrets of the team, or of your own. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s. */
-            secrets?: string[];
+            /** @description Secrets of the team, or of your own. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s. */
+            secrets?: components["schemas"]["SecretRef"][];
             /** @description Run in order before the agent starts, each by a shell of its own (`bash` with `pipefail` where there is one), where the agent starts: in the repository’s folder if there is one repository, else in `/workspace`. */
             setup_commands?: string[];
             /** @description At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`; in an update that keeps the value. */
@@ -2533,6 +2533,70 @@ export interface components {
             submodules?: boolean;
             /** @description Address of the repository by https. `git@host:owner/repo.git`, `ssh://git@host/owner/repo`, `host/owner/repo`, and `owner/repo` of GitHub mean that address, and it is what is kept. */
             url?: string;
+        };
+        EnvironmentRequest: {
+            /** @description With `allowlist`: hosts besides those of the repositories, such as `api.example.com`, or `*.example.com` for all below it. Ports 80 and 443, or another as in `example.com:8443`. */
+            allowed_hosts?: string[];
+            description?: string | null;
+            /** @description The operator says which may run: RUNYARD_IMAGES. Only Docker uses it. */
+            docker_image?: string;
+            /**
+             * @description What the network lets out: nothing, HTTP and HTTPS to allowed hosts by a proxy, or everything that the machine reaches. The operator says how much may be asked for: RUNYARD_EGRESS. Default: `allowlist` where the sandbox has it, else `open` with https repositories and `none` without.
+             * @enum {string}
+             */
+            egress?: "none" | "allowlist" | "open";
+            /** @description How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. If the setup failed, a follow-up within this time is a debug turn in that sandbox, and the run stays FAILED. Default 0. */
+            failure_session_retention_minutes?: number | null;
+            github_repos?: {
+                owner: string;
+                repo: string;
+            }[];
+            /** @description What a run may use, up to the maxima that the operator has set. */
+            limits?: {
+                cpus?: number;
+                /** @description What workspace, home and temporary files may take up together, in MiB; default 10240. A run that takes more is ended. */
+                disk_mb?: number;
+                memory_mb?: number;
+                pids?: number;
+                setup_minutes?: number;
+            };
+            /** @description How pull requests of its runs are merged from here, by whoever may go on with the run and with the secret that the environment has for the repository then: `POST /agent/runs/{run_id}/merge`. Absent: they are merged at the host alone. */
+            merge_method?: components["schemas"]["MergeMethod"];
+            /** @description Commands may call the models of the installation by the gateway, with the budget of the run; default false. They have addresses and a token as `OPENAI_BASE_URL`, `OPENAI_API_KEY`, `ANTHROPIC_BASE_URL`, `ANTHROPIC_API_KEY`, `GOOGLE_GEMINI_BASE_URL` and `GEMINI_API_KEY`, but for providers of which the environment sets one of these itself. No key enters the sandbox. */
+            models?: boolean;
+            /** @description Trimmed; unique, and no id: environments are addressed by name or id. Compared exactly, case included. */
+            name: string;
+            /**
+             * @description What becomes of the changes when a run succeeds: what is not committed is committed, pushed as the branch `runyard/<run id>`, and a pull request is opened, once for all follow-ups. Default `nothing`. Needs a secret with `git` for each repository.
+             * @enum {string}
+             */
+            on_success?: "nothing" | "branch" | "pull_request";
+            /** @description With `allowlist`: whether the usual package registries are allowed; default true. */
+            package_registries?: boolean;
+            /** @description Rules for every run of the environment, as in the configuration of a run; the stricter of both decides. */
+            permissions?: components["schemas"]["PermissionRule"][];
+            /** @description Only none here: secrets or variables hold credentials for a cloud. */
+            providers?: {
+                aws?: {
+                    [key: string]: string;
+                };
+                gcp?: {
+                    [key: string]: string;
+                };
+            };
+            /** @description Branches that runs may push beside `runyard/<run id>`, such as `docs` or `release/*`. */
+            push_branches?: string[];
+            repositories?: components["schemas"]["EnvironmentRepository"][];
+            /** @description Whether a run may begin with what the setup commands left in the workspace and the home directory of an earlier one, instead of running them: within 24 hours, for the same commits, configuration, variables and secrets. Not where they leave a process running. Default true. */
+            reuse_setup?: boolean;
+            /** @description Secrets of the team, or of your own. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s. */
+            secrets?: (string | components["schemas"]["SecretRef"])[];
+            /** @description Run in order before the agent starts, each by a shell of its own (`bash` with `pipefail` where there is one), where the agent starts: in the repository’s folder if there is one repository, else in `/workspace`. */
+            setup_commands?: string[];
+            /** @description At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`; in an update that keeps the value. */
+            variables?: {
+                [key: string]: string;
+            };
         };
         Error: {
             auth_url?: string;
@@ -3718,6 +3782,10 @@ export interface components {
             registry?: components["schemas"]["RegistryAccess"];
             /** @description 8 characters to 64 KiB. No answer ever holds it. */
             value: string;
+        };
+        SecretRef: {
+            /** @description Of the secret. */
+            name: string;
         };
         SessionRedirect: {
             /** @description To be read instead: the session is over. Absent while it lasts, and where there is none. */
@@ -5767,7 +5835,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["EnvironmentConfig"];
+                "application/json": components["schemas"]["EnvironmentRequest"];
             };
         };
         responses: {
@@ -5997,7 +6065,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["EnvironmentConfig"];
+                "application/json": components["schemas"]["EnvironmentRequest"];
             };
         };
         responses: {

@@ -1,7 +1,7 @@
 import type { APIPromise } from './api-promise.ts'
 import { EnvironmentList } from './lists.ts'
 import { requestJson } from './request.ts'
-import type { Environment, EnvironmentConfig, ListEnvironmentsParams } from './schemas.ts'
+import type { Environment, EnvironmentRequest, ListEnvironmentsParams } from './schemas.ts'
 import type { RequestOptions, Transport } from './transport.ts'
 
 const PATH = '/agent/environments'
@@ -16,7 +16,7 @@ export class Environments {
   }
 
   /** Keeps a configuration under a name, for runs to name in `config.environment_id`. */
-  create(environment: EnvironmentConfig, options?: RequestOptions): APIPromise<Environment> {
+  create(environment: EnvironmentRequest, options?: RequestOptions): APIPromise<Environment> {
     return requestJson(this.#transport, { method: 'POST', path: PATH, body: environment }, options)
   }
 
@@ -31,7 +31,7 @@ export class Environments {
    */
   update(
     environment_id: string,
-    environment: EnvironmentConfig,
+    environment: EnvironmentRequest,
     options?: RequestOptions,
   ): APIPromise<Environment> {
     const path = pathOf(environment_id)

@@ -70,8 +70,9 @@ describe('the published clients', () => {
   /** One run that leaves everything that a method can read. */
   async function makeWorld(): Promise<Record<string, string>> {
     const api = apiOf(service)
+    await api.json('PUT', '/agent/secrets/OF_SITE', { value: 'a good value' })
     const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
-      ...{ name: 'site', repositories: [{ url: `${host.url}/acme/site` }] },
+      ...{ name: 'site', secrets: ['OF_SITE'], repositories: [{ url: `${host.url}/acme/site` }] },
     })
     const [prompt, title] = [JSON.stringify(CALLS), 'Reads and writes']
     const run_id = await api.create({ prompt, title, config: { environment_id: uid } })

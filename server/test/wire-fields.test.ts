@@ -83,9 +83,41 @@ onFace('fields of the wire format', (face) => {
     await admin.json('DELETE', `/agent/identities/${uid}`)
   })
 
+  test('an environment takes its secrets by their names alone as well, and answers with objects', async () => {
+    const { admin } = face()
+    for (const name of ['OLD_FORM', 'NEW_FORM'])
+      await admin.json('PUT', `/agent/secrets/${name}`, { value: 'a good value' })
+    const path = '/agent/environments'
+    const asked = { name: 'of secrets', secrets: ['OLD_FORM', { name: 'NEW_FORM' }] }
+    const made = await admin.json<Environment>('POST', path, asked)
+    const expected = [{ name: 'OLD_FORM' }, { name: 'NEW_FORM' }]
+    assert.deepEqual(made.config.secrets, expected)
+    const place = `${path}/${made.uid}`
+    assert.deepEqual((await admin.json<Environment>('PUT', place, made.config)).config.secrets, expected)
+    assert.deepEqual((await admin.json<Environment>('GET', place)).config.secrets, expected)
+    const { environments } = await admin.json<{ environments: Environment[] }>('GET', path)
+    assert.deepEqual(environments.find(({ uid }) => uid === made.uid)?.config.secrets, expected)
+    for (const [secrets, detail] of [
+      [[{ name: 'A-B' }], /secrets\.0\.name: must be a variable name/],
+      [['A-B'], /secrets\.0: must be a variable name/],
+      [[{ name: 'NOT_THERE' }], /have a secret NOT_THERE/],
+    ] as const) {
+      const refused = await admin.call('PUT', place, { name: 'of secrets', secrets })
+      assert.equal(refused.status, 400)
+      assert.match(((await refused.json()) as ErrorBody).detail ?? '', detail)
+    }
+    const clash = { name: 'of secrets', secrets: [{ name: 'NEW_FORM' }], variables: { NEW_FORM: 'x' } }
+    assert.equal((await admin.call('PUT', place, clash)).status, 400)
+    assert.deepEqual((await admin.json<Environment>('DELETE', place)).config.secrets, expected)
+  })
+
   test('a schedule shows the environment of its runs, which lists leave out', async () => {
     const { admin } = face()
-    const setup = { name: 'of schedules', variables: { A: 'hidden' }, setup_commands: ['true'] }
+    await admin.json('PUT', '/agent/secrets/OF_SCHEDULES', { value: 'a good value' })
+    const setup = {
+      ...{ name: 'of schedules', variables: { A: 'hidden' }, setup_commands: ['true'] },
+      secrets: [{ name: 'OF_SCHEDULES' }],
+    }
     const { uid, config } = await admin.json<Environment>('POST', '/agent/environments', setup)
     const asked = {
       name: 'n',

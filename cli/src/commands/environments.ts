@@ -1,4 +1,4 @@
-import type { EnvironmentConfig, EnvironmentRepository, MergeMethod, PermissionRule } from '@runyard/client'
+import type { EnvironmentRepository, EnvironmentRequest, MergeMethod, PermissionRule } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import { resolvePath } from '../current-process.ts'
 import { usageFailure } from '../failure.ts'
@@ -162,14 +162,14 @@ const addConfigOptions = (command: Command): Command =>
       .option('--no-models', 'let them call none (the default)'),
   )
 
-async function buildConfig(name: string | undefined, options: ConfigOptions): Promise<EnvironmentConfig> {
+async function buildConfig(name: string | undefined, options: ConfigOptions): Promise<EnvironmentRequest> {
   const given = await readConfig(options)
   const full_name = name ?? given.name
   if (!full_name) throw usageFailure('A name is needed.', 'runyard env create NAME, or -f FILE')
   return { ...given, name: full_name, ...fieldsOf(options, given) }
 }
 
-async function changeConfig(before: EnvironmentConfig, options: UpdateOptions): Promise<EnvironmentConfig> {
+async function changeConfig(before: EnvironmentRequest, options: UpdateOptions): Promise<EnvironmentRequest> {
   const given = options.file ? { name: before.name, ...(await readConfig(options)) } : before
   const changes = { ...fieldsOf(options, given), ...(options.name ? { name: options.name } : {}) }
   const removed = options.removeVariable ?? []
@@ -183,21 +183,21 @@ async function changeConfig(before: EnvironmentConfig, options: UpdateOptions): 
 }
 
 /** The service checks a file's fields and names what is wrong. */
-const readConfig = async ({ file }: ConfigOptions): Promise<Partial<EnvironmentConfig>> =>
+const readConfig = async ({ file }: ConfigOptions): Promise<Partial<EnvironmentRequest>> =>
   file ? await readJsonObject(file) : {}
 
 /** What the options say, beside what there is. */
 function fieldsOf(
   options: ConfigOptions,
-  { variables }: Partial<EnvironmentConfig>,
-): Partial<EnvironmentConfig> {
+  { variables }: Partial<EnvironmentRequest>,
+): Partial<EnvironmentRequest> {
   return {
     ...(options.description ? { description: options.description } : {}),
     ...(options.image ? { docker_image: options.image } : {}),
     ...(options.repo ? { repositories: options.repo.map(readRepository) } : {}),
     ...(options.setup ? { setup_commands: options.setup } : {}),
     ...(options.variable ? { variables: { ...variables, ...options.variable } } : {}),
-    ...(options.secret ? { secrets: options.secret } : {}),
+    ...(options.secret ? { secrets: options.secret.map((name) => ({ name })) } : {}),
     ...(options.onSuccess ? { on_success: options.onSuccess } : {}),
     ...(options.mergeMethod === undefined ? {} : { merge_method: options.mergeMethod || undefined }),
     ...(options.pushBranch ? { push_branches: options.pushBranch } : {}),

@@ -395,6 +395,29 @@ class EnvironmentRepository(WireModel):
     """Folder below /workspace; default: the name of the repository."""
 
 
+class EnvironmentRequestGithubRepo(WireModel):
+    owner: str
+    repo: str
+
+
+class EnvironmentRequestLimits(WireModel):
+    """What a run may use, up to the maxima that the operator has set."""
+
+    memory_mb: int | None = None
+    pids: int | None = None
+    cpus: float | None = None
+    disk_mb: int | None = None
+    """What workspace, home and temporary files may take up together, in MiB; default 10240. A run that takes more is ended."""
+    setup_minutes: float | None = None
+
+
+class EnvironmentRequestProviders(WireModel):
+    """Only none here: secrets or variables hold credentials for a cloud."""
+
+    aws: dict[str, str] | None = None
+    gcp: dict[str, str] | None = None
+
+
 class EnvironmentScope(WireModel):
     type: Literal["User", "Team"] | str
     uid: str | None = None
@@ -965,6 +988,11 @@ class ScheduledAgentItemHistory(WireModel):
 class ScheduledAgentItemScope(WireModel):
     type: Literal["User", "Team"] | str
     uid: str | None = None
+
+
+class SecretRef(WireModel):
+    name: str
+    """Of the secret."""
 
 
 class SecretScope(WireModel):
@@ -1675,8 +1703,8 @@ class EnvironmentConfig(WireModel):
     """Run in order before the agent starts, each by a shell of its own (`bash` with `pipefail` where there is one), where the agent starts: in the repository’s folder if there is one repository, else in `/workspace`."""
     variables: dict[str, str] | None = None
     """At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`; in an update that keeps the value."""
-    secrets: list[str] | None = None
-    """Names of secrets of the team, or of your own. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s."""
+    secrets: list[SecretRef] | None = None
+    """Secrets of the team, or of your own. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s."""
     permissions: list[PermissionRule] | None = None
     """Rules for every run of the environment, as in the configuration of a run; the stricter of both decides."""
     on_success: Literal["nothing", "branch", "pull_request"] | str | None = None
@@ -1712,6 +1740,43 @@ class EnvironmentLastTaskCreated(WireModel):
     """RFC 3339, UTC, milliseconds."""
     started_at: datetime | None
     """RFC 3339, UTC, milliseconds."""
+
+
+class EnvironmentRequest(WireModel):
+    name: str
+    """Trimmed; unique, and no id: environments are addressed by name or id. Compared exactly, case included."""
+    description: str | None = None
+    docker_image: str | None = None
+    """The operator says which may run: RUNYARD_IMAGES. Only Docker uses it."""
+    github_repos: list[EnvironmentRequestGithubRepo] | None = None
+    repositories: list[EnvironmentRepository] | None = None
+    setup_commands: list[str] | None = None
+    """Run in order before the agent starts, each by a shell of its own (`bash` with `pipefail` where there is one), where the agent starts: in the repository’s folder if there is one repository, else in `/workspace`."""
+    variables: dict[str, str] | None = None
+    """At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`; in an update that keeps the value."""
+    secrets: list[str | SecretRef] | None = None
+    """Secrets of the team, or of your own. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s."""
+    permissions: list[PermissionRule] | None = None
+    """Rules for every run of the environment, as in the configuration of a run; the stricter of both decides."""
+    on_success: Literal["nothing", "branch", "pull_request"] | str | None = None
+    """What becomes of the changes when a run succeeds: what is not committed is committed, pushed as the branch `runyard/<run id>`, and a pull request is opened, once for all follow-ups. Default `nothing`. Needs a secret with `git` for each repository."""
+    merge_method: MergeMethod | None = None
+    push_branches: list[str] | None = None
+    """Branches that runs may push beside `runyard/<run id>`, such as `docs` or `release/*`."""
+    egress: Literal["none", "allowlist", "open"] | str | None = None
+    """What the network lets out: nothing, HTTP and HTTPS to allowed hosts by a proxy, or everything that the machine reaches. The operator says how much may be asked for: RUNYARD_EGRESS. Default: `allowlist` where the sandbox has it, else `open` with https repositories and `none` without."""
+    allowed_hosts: list[str] | None = None
+    """With `allowlist`: hosts besides those of the repositories, such as `api.example.com`, or `*.example.com` for all below it. Ports 80 and 443, or another as in `example.com:8443`."""
+    package_registries: bool | None = None
+    """With `allowlist`: whether the usual package registries are allowed; default true."""
+    models: bool | None = None
+    """Commands may call the models of the installation by the gateway, with the budget of the run; default false. They have addresses and a token as `OPENAI_BASE_URL`, `OPENAI_API_KEY`, `ANTHROPIC_BASE_URL`, `ANTHROPIC_API_KEY`, `GOOGLE_GEMINI_BASE_URL` and `GEMINI_API_KEY`, but for providers of which the environment sets one of these itself. No key enters the sandbox."""
+    limits: EnvironmentRequestLimits | None = None
+    providers: EnvironmentRequestProviders | None = None
+    reuse_setup: bool | None = None
+    """Whether a run may begin with what the setup commands left in the workspace and the home directory of an earlier one, instead of running them: within 24 hours, for the same commits, configuration, variables and secrets. Not where they leave a process running. Default true."""
+    failure_session_retention_minutes: int | None = None
+    """How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. If the setup failed, a follow-up within this time is a debug turn in that sandbox, and the run stays FAILED. Default 0."""
 
 
 class ErrorEvent(WireModel):

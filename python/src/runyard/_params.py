@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         MCPServerConfig,
         PermissionRule,
         RegistryAccess,
+        SecretRef,
         SessionSharing,
         TriggerReply,
         WebhookEventType,
@@ -370,6 +371,12 @@ class EnvironmentLimitsParam(TypedDict, total=False):
     setup_minutes: float
 
 
+class SecretRefParam(TypedDict):
+    """A secret, by its name."""
+
+    name: str
+
+
 class EnvironmentParams(RequestOptions, total=False):
     """What an environment is made of."""
 
@@ -381,8 +388,8 @@ class EnvironmentParams(RequestOptions, total=False):
     setup_commands: Sequence[str]
     variables: Mapping[str, str]
     """Values are returned as `***`; in an update that keeps the value."""
-    secrets: Sequence[str]
-    """Names. Those with `git` give access to repositories; all others are variables."""
+    secrets: Sequence[str | SecretRefParam | SecretRef]
+    """By their names. Those with `git` give access to repositories; all others are variables."""
     permissions: Sequence[PermissionRuleParam | PermissionRule]
     """For every run; of these and the run's own, the stricter decides."""
     on_success: Literal["nothing", "branch", "pull_request"]

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { AmbientAgentConfig } from './agent-config.ts'
-import { EnvironmentConfig } from './environment.ts'
+import { EnvironmentRequest } from './environment.ts'
 
 const read = (url: string): string | null => {
-  const parsed = EnvironmentConfig.safeParse({ name: 'x', repositories: [{ url }] })
+  const parsed = EnvironmentRequest.safeParse({ name: 'x', repositories: [{ url }] })
   return parsed.success ? (parsed.data.repositories?.[0]?.url ?? '') : null
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertBrief } from '../../test/support/loop-guard.ts'
-import { EnvironmentConfig } from './environment.ts'
+import { EnvironmentRequest } from './environment.ts'
 import { buildOpenApi } from './openapi.ts'
 import { RunAgentRequest } from './run-request.ts'
 import { isRecord } from './storable-text.ts'
@@ -50,7 +50,7 @@ test('tens of thousands of fields are counted before they are checked', () => {
   const many = Object.fromEntries(Array.from({ length: 49_000 }, (_, at) => [`V ${at}`, 7]))
   const refusals = assertBrief(() =>
     [
-      EnvironmentConfig.safeParse({ name: 'x', variables: many }),
+      EnvironmentRequest.safeParse({ name: 'x', variables: many }),
       RunAgentRequest.safeParse({ prompt: 'x', metadata: many }),
       RunAgentRequest.safeParse({ prompt: 'x', output_schema: many }),
       RunAgentRequest.safeParse({ prompt: 'x', config: { mcp_servers: many } }),

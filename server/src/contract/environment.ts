@@ -39,7 +39,19 @@ const CloudProvider = boundedRecord(z.string().max(128), z.string().max(2048), {
   message: 'must be at most 20 fields',
 })
 
-export const EnvironmentConfig = z
+export const SecretRef = z
+  .object({ name: SecretName.meta({ description: 'Of the secret.' }) })
+  .meta({ id: 'SecretRef' })
+
+/** The name alone is what came before, and what a person writes. */
+const SecretReference = z.union([SecretName, SecretRef])
+const nameOf = (reference: z.infer<typeof SecretReference>): string =>
+  typeof reference === 'string' ? reference : reference.name
+
+const MOST_SECRETS = 100
+
+/** What a caller writes. */
+export const EnvironmentRequest = z
   .object({
     name: EnvironmentName.meta({
       description:
@@ -86,9 +98,9 @@ export const EnvironmentConfig = z
         description:
           'At most 1,000, each of 64 KiB, 1 MiB together. Values are returned as `***`; in an update that keeps the value.',
       }),
-    secrets: z.array(SecretName).max(100).optional().meta({
+    secrets: z.array(SecretReference).max(MOST_SECRETS).optional().meta({
       description:
-        'Names of secrets of the team, or of your own. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s.',
+        'Secrets of the team, or of your own. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s.',
     }),
     permissions: Permissions.optional().meta({
       description:
@@ -136,10 +148,13 @@ export const EnvironmentConfig = z
         'How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. If the setup failed, a follow-up within this time is a debug turn in that sandbox, and the run stays FAILED. Default 0.',
     }),
   })
-  .refine(({ secrets = [], variables = {} }) => !secrets.some((name) => Object.hasOwn(variables, name)), {
-    path: ['secrets'],
-    message: 'must not name what is a variable already',
-  })
+  .refine(
+    ({ secrets = [], variables = {} }) => !secrets.some((secret) => Object.hasOwn(variables, nameOf(secret))),
+    {
+      path: ['secrets'],
+      message: 'must not name what is a variable already',
+    },
+  )
   .check((ctx) => {
     // Of what is no address nobody knows the folder.
     if (ctx.issues.length > 0) return
@@ -158,13 +173,39 @@ export const EnvironmentConfig = z
         message: `needs a repository with an address to push to, and the environment has ${repositories.length > 0 ? 'local ones alone' : 'none'}`,
       })
   })
+  .meta({ id: 'EnvironmentRequest' })
+export type EnvironmentRequest = z.infer<typeof EnvironmentRequest>
+
+/** What is stored: its secrets are their names. */
+export type EnvironmentConfig = Omit<EnvironmentRequest, 'secrets'> & { secrets?: string[] | undefined }
+
+export const readConfig = ({ secrets, ...config }: EnvironmentRequest): EnvironmentConfig => ({
+  ...config,
+  ...(secrets ? { secrets: secrets.map(nameOf) } : {}),
+})
+
+/** What is answered. */
+export const EnvironmentConfigView = z
+  .object({
+    ...EnvironmentRequest.shape,
+    secrets: z
+      .array(SecretRef)
+      .max(MOST_SECRETS)
+      .optional()
+      .meta(EnvironmentRequest.shape.secrets.meta() ?? {}),
+  })
   .meta({ id: 'EnvironmentConfig' })
-export type EnvironmentConfig = z.infer<typeof EnvironmentConfig>
+export type EnvironmentConfigView = z.infer<typeof EnvironmentConfigView>
+
+export const viewConfig = ({ secrets, ...config }: EnvironmentConfig): EnvironmentConfigView => ({
+  ...config,
+  ...(secrets ? { secrets: secrets.map((name) => ({ name })) } : {}),
+})
 
 export const Environment = z
   .object({
     uid: z.string().meta({ description: '22 characters of A-Z, a-z, 0-9.' }),
-    config: EnvironmentConfig,
+    config: EnvironmentConfigView,
     created_at: Timestamp,
     last_updated: Timestamp,
     setup_failed: z.boolean().meta({ description: 'The setup of its latest run failed.' }),

@@ -7,7 +7,7 @@ import { CONVERSATION_ROUTES } from './conversation-routes.ts'
 import { RunDiff } from './diff.ts'
 import {
   Environment,
-  EnvironmentConfig,
+  EnvironmentRequest,
   ListEnvironmentsQuery,
   ListEnvironmentsResponse,
 } from './environment.ts'
@@ -295,7 +295,7 @@ export const ROUTES = {
     summary: 'Create an environment',
     description: 'Image, repositories and setup commands in which runs execute.',
     tag: 'Environments',
-    body: EnvironmentConfig,
+    body: EnvironmentRequest,
     status: 201,
     target: { field: 'uid', param: 'environment_id' },
     response: Environment,
@@ -369,7 +369,7 @@ export const ROUTES = {
       'What is left out is gone, but a variable whose value is `***` keeps the one it has. Attempts of runs that have begun keep what they began with; the next ones get the new configuration.',
     tag: 'Environments',
     params: EnvironmentParams,
-    body: EnvironmentConfig,
+    body: EnvironmentRequest,
     status: 200,
     response: Environment,
     errors: writing,

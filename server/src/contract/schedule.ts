@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AmbientAgentConfig } from './agent-config.ts'
-import { EnvironmentConfig } from './environment.ts'
+import { EnvironmentConfigView } from './environment.ts'
 import { PageInfo, paging } from './page-info.ts'
 import { RunCreatorInfo } from './run.ts'
 import {
@@ -104,7 +104,7 @@ export const ScheduledAgentItem = z
     updated_by: RunCreatorInfo.meta({
       description: 'Who saved it last. Its runs are created as this user or service account.',
     }),
-    environment: EnvironmentConfig.optional().meta({
+    environment: EnvironmentConfigView.optional().meta({
       description: 'That of its runs, as it is now. Not in lists.',
     }),
     agent_uid: z.string().optional().meta({ description: 'The identity that executes its runs.' }),

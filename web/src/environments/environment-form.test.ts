@@ -11,7 +11,7 @@ const CONFIG = {
   ],
   setup_commands: ['npm ci', 'npm run build'],
   variables: { GREETING: '***', EMPTY: '' },
-  secrets: ['NPM_TOKEN'],
+  secrets: [{ name: 'NPM_TOKEN' }],
   egress: 'none' as const,
   allowed_hosts: ['api.example.com', '*.example.org'],
   permissions: [{ action: 'ask' as const, tool: 'bash', pattern: 'git push*' }],

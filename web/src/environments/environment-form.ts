@@ -45,7 +45,7 @@ export const formOf = (config: EnvironmentConfig | undefined): EnvironmentForm =
   variables: Object.entries(config?.variables ?? {})
     .map(([name, value]) => `${name}=${value}`)
     .join('\n'),
-  secrets: (config?.secrets ?? []).join('\n'),
+  secrets: (config?.secrets ?? []).map(({ name }) => name).join('\n'),
   on_success: config?.on_success ?? 'nothing',
   merge_method: config?.merge_method ?? '',
   egress: config?.egress ?? '',
@@ -108,7 +108,7 @@ export function configOf(form: EnvironmentForm, before: EnvironmentConfig | unde
     ...(repositories.length > 0 ? { repositories } : {}),
     ...(commands.length > 0 ? { setup_commands: commands } : {}),
     ...(Object.keys(variables).length > 0 ? { variables } : {}),
-    ...(secrets.length > 0 ? { secrets } : {}),
+    ...(secrets.length > 0 ? { secrets: secrets.map((name) => ({ name })) } : {}),
     ...(on_success === 'nothing' ? {} : { on_success }),
     ...(form.merge_method ? { merge_method: form.merge_method } : {}),
     ...(form.egress ? { egress: form.egress } : {}),

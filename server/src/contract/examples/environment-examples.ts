@@ -6,7 +6,7 @@ const config = {
   docker_image: 'node:24-bookworm',
   repositories: [{ url: 'https://github.com/acme/shop' }],
   setup_commands: ['npm ci'],
-  secrets: ['GITHUB_TOKEN', 'NPM_TOKEN'],
+  secrets: [{ name: 'GITHUB_TOKEN' }, { name: 'NPM_TOKEN' }],
   on_success: 'pull_request',
   merge_method: 'squash',
   egress: 'allowlist',

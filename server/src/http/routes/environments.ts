@@ -1,6 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Actor } from '../../contract/actor.ts'
-import { type Environment, EnvironmentConfig } from '../../contract/environment.ts'
+import {
+  type Environment,
+  type EnvironmentConfig,
+  EnvironmentRequest,
+  readConfig,
+  viewConfig,
+} from '../../contract/environment.ts'
 import { kindOfReference } from '../../contract/environment-name.ts'
 import { AppError } from '../../contract/error.ts'
 import { imageRefusal, judgeImage, normalizeImage } from '../../contract/image.ts'
@@ -62,12 +68,13 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
   })
 
   serve(app, services, ROUTES.createEnvironment, async (call) => {
-    await requireAllowed(call.body, services)
+    const config = readConfig(call.body)
+    await requireAllowed(config, services)
     return sendOnce(store.db, call, async (db) => {
-      await requireNameable(db, call.body.secrets ?? [], [], call.actor)
-      await requireShort(db, call.body.secrets ?? [], call.actor)
+      await requireNameable(db, config.secrets ?? [], [], call.actor)
+      await requireShort(db, config.secrets ?? [], call.actor)
       const uid = randomText(22)
-      const content = sealContent(uid, call.body)
+      const content = sealContent(uid, config)
       const row = await insertEnvironment(db, { uid, creator_id: call.actor.principal_id, ...content })
       return { status: 201, body: viewEnvironment(row) }
     })
@@ -78,11 +85,12 @@ export function serveEnvironments(app: FastifyInstance, services: Services): voi
   )
 
   serve(app, services, ROUTES.updateEnvironment, async ({ params: { environment_id }, body, actor }) => {
-    await requireAllowed(body, services)
-    await requireChangeable(store.db, environment_id, actor, body)
-    await requireShort(store.db, body.secrets ?? [], actor)
+    const config = readConfig(body)
+    await requireAllowed(config, services)
+    await requireChangeable(store.db, environment_id, actor, config)
+    await requireShort(store.db, config.secrets ?? [], actor)
     const row = await replaceEnvironment(store.db, environment_id, actor, ({ uid, sealed }) =>
-      sealContent(uid, body, () => (sealed ? unseal(seal_key, uid, sealed) : {})),
+      sealContent(uid, config, () => (sealed ? unseal(seal_key, uid, sealed) : {})),
     )
     return viewFound(environment_id, row)
   })
@@ -183,7 +191,7 @@ function keepValues(given: Variables, readKept: () => Variables): Variables {
     }),
   )
   // The limits are of the values, and those that are kept have only been counted as they were written.
-  const checked = EnvironmentConfig.shape.variables.safeParse(variables)
+  const checked = EnvironmentRequest.shape.variables.safeParse(variables)
   if (!checked.success)
     throw new AppError('invalid_request', `variables: ${checked.error.issues[0]?.message}`)
   return variables
@@ -203,7 +211,7 @@ function viewFound(reference: string, row: ListedEnvironment | null): Environmen
 
 const viewEnvironment = (row: ListedEnvironment): Environment => ({
   uid: row.uid,
-  config: row.config,
+  config: viewConfig(row.config),
   created_at: row.created_at.toISOString(),
   last_updated: row.last_updated.toISOString(),
   setup_failed: row.setup_failed,

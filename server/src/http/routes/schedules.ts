@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { v7 as uuidv7 } from 'uuid'
 import type { Actor } from '../../contract/actor.ts'
+import { viewConfig } from '../../contract/environment.ts'
 import { AppError } from '../../contract/error.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
@@ -44,7 +45,7 @@ export function serveSchedules(app: FastifyInstance, services: Services): void {
     const environment = environment_id ? await readEnvironment(db, environment_id, actor) : null
     return {
       ...viewed,
-      ...(environment ? { environment: environment.config } : {}),
+      ...(environment ? { environment: viewConfig(environment.config) } : {}),
       ...(await warnOfRuns(db, { ...agent_config, agent_uid }, asker)),
     }
   }

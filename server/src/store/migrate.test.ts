@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { basename } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { sql } from 'kysely'
 import { createDatabase, openUnmigrated, stopTestServer } from '../../test/support/databases.ts'
@@ -212,4 +214,23 @@ describe('migrate on PostgreSQL', { skip }, () => {
     }
     await database.drop()
   })
+})
+
+/** Kysely refuses to run one that comes before one that ran. */
+test('every migration comes after those that had landed before it', (t) => {
+  const log = ['log', '--first-parent', '-m', '--reverse', '--diff-filter=AR', '--name-only', '--format=']
+  const { status, stdout } = spawnSync('git', [...log, '--', 'migrations'], {
+    cwd: new URL('./', import.meta.url),
+    encoding: 'utf8',
+  })
+  if (status !== 0) return t.skip('This is no clone.')
+  const landed = stdout.split('\n').map((path) => basename(path, '.sql'))
+  // One that was renamed before it landed has its last place; those that no commit has yet come last.
+  const placeOf = (name: string): number => (landed.includes(name) ? landed.lastIndexOf(name) : landed.length)
+  // Some of the first 33 changed places with each other.
+  const names = MIGRATION_NAMES.slice(33)
+  assert.deepEqual(
+    names.toSorted((one, other) => placeOf(one) - placeOf(other)),
+    names,
+  )
 })

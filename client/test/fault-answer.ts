@@ -194,6 +194,7 @@ export function buildRun(given: Record<string, unknown>): Record<string, unknown
     execution_location: 'REMOTE',
     is_sandbox_running: false,
     is_run_type_cancellable: true,
+    debug_agent_available: false,
     attempt: 1,
     execution: 1,
     ...given,

@@ -238,6 +238,7 @@ RUN: Json = {
     "state": "SUCCEEDED",
     "prompt": "Hello",
     "submitted_prompt": "Hello",
+    "debug_agent_available": False,
     "source": "API",
     "session_link": "l",
     "agent_config": {},

@@ -63,6 +63,7 @@ const run = {
   state: 'SUCCEEDED',
   prompt: PROMPT,
   submitted_prompt: PROMPT,
+  debug_agent_available: false,
   created_at: '2026-11-24T09:14:02.655Z',
   updated_at: '2026-11-24T09:17:41.120Z',
   started_at: '2026-11-24T09:14:03.118Z',

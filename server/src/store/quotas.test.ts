@@ -57,7 +57,9 @@ onEitherDatabase('quotas', (open) => {
     await createAs({ creator_id: person })
     await createAs({ creator_id: await addPrincipal(db), charged_to: person })
     await assert.rejects(createAs({ creator_id: person }), /RUNYARD_MAX_OPEN_RUNS\)/)
-    await assert.rejects(createAs({ creator_id: await addPrincipal(db), charged_to: person }), { status: 429 })
+    await assert.rejects(createAs({ creator_id: await addPrincipal(db), charged_to: person }), {
+      status: 429,
+    })
   })
 
   test('the limit of all counts all', async () => {

@@ -6,10 +6,10 @@ import { openWebhookSecrets } from '../sealing/webhook-secrets.ts'
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
 import {
-  MAX_AT_ONCE,
   type DueDelivery,
   type FailedAttempt,
   handBack,
+  MAX_AT_ONCE,
   markDelivered,
   markFailed,
   takeDeliveries,

@@ -29,13 +29,19 @@ test('the table of budgets for people is the one of the code', async () => {
   assert.deepEqual(rows.slice(1), Object.values(BUDGETS).map(rowOf))
 })
 
-test('nobody holds more than their own, nor all together more than there is, and what is given back is there', () => {
-  const held = new Holdings({ most: 3, in_all: 4 })
+test('nobody holds more than their own, nor more than a quarter of what others leave, and what is given back is there', () => {
+  const held = new Holdings({ most: 3, in_all: 16 })
   assert.deepEqual(
-    [held.take('a', 3), held.take('a'), held.take('b', 2), held.take('b')],
+    [held.take('a', 3), held.take('a'), held.take('b', 4), held.take('b', 3)],
     [true, false, false, true],
   )
-  assert.equal(held.take('c'), false, 'all are used up')
+  assert.deepEqual([held.take('c', 3), held.take('c', 2)], [false, true])
   held.giveBack('a', 3)
-  assert.deepEqual([held.roomOf('a'), held.roomOf('b'), held.sum], [3, 2, 1])
+  assert.deepEqual([held.roomOf('a'), held.roomOf('b'), held.sum], [2.75, 0, 5])
+})
+
+test('a dozen addresses that take what they can leave room for the bodies of others', () => {
+  const held = new Holdings(BUDGETS.keyless_bodies)
+  for (let at = 0; at < 12; at += 1) while (held.take(`greedy ${at}`, 64 * 1024));
+  assert.equal(held.take('other', 64 * 1024), true)
 })

@@ -4,7 +4,7 @@
  *
  * A budget belongs to somebody who cannot be renewed: a principal with all of its keys, all visitors of a principal's links, an
  * address without a key (IPv4, or the /64 of IPv6, which one machine has whole), a sandbox. `in_all` is for everybody together
- * at one process.
+ * at one process; nobody gets more than a quarter of what the others leave of it (`holdings.ts`).
  */
 export interface Budget {
   name: string
@@ -46,7 +46,7 @@ export const BUDGETS = {
   },
   uploads: {
     ...{ name: 'Requests that send attachments over 64 KiB', unit: 'at once', of: 'principal' },
-    ...{ most: 4, in_all: 12, beyond: REFUSED },
+    ...{ most: 4, in_all: 16, beyond: REFUSED },
   },
   keyless_failures: {
     ...{ name: 'Failed sign-ins, keys and signatures', unit: 'a minute', of: 'address' },

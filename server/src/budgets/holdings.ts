@@ -1,5 +1,8 @@
 import type { Budget } from './budgets.ts'
 
+/** Of what the others leave of a budget of all together, what one owner may have: a few owners could use it up otherwise. */
+const SHARE = 1 / 4
+
 /** What everybody holds at this moment of a budget that is counted "at once". */
 export class Holdings {
   readonly #most: number
@@ -14,7 +17,8 @@ export class Holdings {
 
   /** What the owner could still take. */
   roomOf(owner: string): number {
-    return Math.min(this.#most - (this.#held.get(owner) ?? 0), this.#in_all - this.#sum)
+    const own = this.#held.get(owner) ?? 0
+    return Math.min(this.#most, (this.#in_all - (this.#sum - own)) * SHARE) - own
   }
 
   /** Takes the whole amount, or nothing and returns false. What was taken is to be given back. */

@@ -63,6 +63,7 @@ import { serveWebSession } from './routes/web-session.ts'
 import { serveWebhooks } from './routes/webhooks.ts'
 import { createSessionLinks } from './session-access.ts'
 import { createSignedLinks } from './signed-link.ts'
+import { endStalledAnswers } from './stalled-answers.ts'
 import { StreamLimit } from './stream-limit.ts'
 
 /** A proxy in front could read one value and this service the other. */
@@ -110,6 +111,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
   nameRequests(app)
+  endStalledAnswers(app)
   const closing = new AbortController()
   app.addHook('preClose', async () => closing.abort())
   app.addHook('onRequest', async (request, reply) => {

@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream'
-import type { FastifyRequest } from 'fastify'
 import { type Blobs, BlobsUnavailable } from '../blobs/blobs.ts'
 import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
@@ -47,22 +46,14 @@ async function openBlob(blobs: Blobs, key: string): Promise<Readable | null> {
   }
 }
 
-/** Between two bytes that are taken. */
-const STALLED_MS = 60_000
-
-/** The file as it is sent, one of so many of who asks; a connection that takes nothing of it ends. Throws 429. */
+/** The file as it is sent, one of so many of who asks. Throws 429. */
 export function sendWithin(
   { downloads }: Pick<Services, 'downloads'>,
-  request: FastifyRequest,
   actor: Actor,
   data: Readable,
 ): Readable {
   try {
-    const counted = downloads.open(ownerOf(actor), () => data)
-    const { socket } = request.raw
-    // Requests of our own, by `inject`, have no connection.
-    if ('setTimeout' in socket) socket.setTimeout(STALLED_MS)
-    return counted
+    return downloads.open(ownerOf(actor), () => data)
   } catch (error) {
     data.destroy()
     throw error

@@ -83,16 +83,14 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
         'content-length': artifact.size_bytes,
         'content-disposition': describeDisposition(artifact.filename, inline),
       })
-      .send(sendWithin(services, request, actor, data))
+      .send(sendWithin(services, actor, data))
   })
 
   app.get<{ Params: { file: string } }>('/downloads/transcripts/:file', async (request, reply) => {
     const actor = await links.verify(`/downloads/transcripts/${request.params.file}`, request.query)
     const { run_id } = await requireRun(services, request.params.file.replace(/\.jsonl$/, ''), actor)
     const lines = Readable.from(transcriptLines(store.db, run_id), { objectMode: false })
-    return reply
-      .headers(transcriptHeaders(`${run_id}.jsonl`))
-      .send(sendWithin(services, request, actor, lines))
+    return reply.headers(transcriptHeaders(`${run_id}.jsonl`)).send(sendWithin(services, actor, lines))
   })
 }
 

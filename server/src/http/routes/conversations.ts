@@ -80,7 +80,7 @@ export function serveConversations(app: FastifyInstance, services: Services): vo
     }
     return reply
       .headers(transcriptHeaders(file))
-      .send(sendWithin(services, request, actor, Readable.from(lines(), { objectMode: false })))
+      .send(sendWithin(services, actor, Readable.from(lines(), { objectMode: false })))
   })
 
   serve(app, services, ROUTES.downloadConversationScreenshot, async ({ params, actor, request, reply }) => {

@@ -23,8 +23,6 @@ import { noSuchRun, requireRun } from './runs.ts'
 
 /** Of statements that read all logs of a stream. */
 const READ_AT_ONCE = 2
-/** Between two bytes on their way: a stream says something every 15 s, so nothing for so long means that nobody reads. */
-const STALLED_MS = 30_000
 
 export function serveEvents(app: FastifyInstance, services: Services): void {
   const { db } = services.store
@@ -177,7 +175,7 @@ export const STREAM_HEADERS = {
   'x-accel-buffering': 'no',
 } as const
 
-/** A stream as bytes; it ends by itself, with the reader or the service, and where nobody reads it. */
+/** A stream as bytes; it ends by itself, and with the reader or the service. */
 function sendStream(
   services: Services,
   request: FastifyRequest,
@@ -189,8 +187,6 @@ function sendStream(
     highWaterMark: 64 * 1024,
   })
   const { socket } = request.raw
-  // The server destroys a connection that times out, and sets another time when it is kept.
-  socket.setTimeout(STALLED_MS)
   const end = () => ended.abort()
   socket.once('close', end)
   body.once('close', () => {

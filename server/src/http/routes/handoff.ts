@@ -49,6 +49,6 @@ export function serveHandoff(app: FastifyInstance, services: Services): void {
         'content-length': snapshot.size_bytes,
         'content-disposition': `attachment; filename="${FILENAME}"`,
       })
-      .send(sendWithin(services, request, actor, data))
+      .send(sendWithin(services, actor, data))
   })
 }

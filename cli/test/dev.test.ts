@@ -42,7 +42,7 @@ const signIn = (link: string): Promise<Response> => {
   return fetch(`${origin}/web/session`, {
     method: 'POST',
     headers: { origin, 'x-runyard-page': '1', 'content-type': 'application/json' },
-    body: JSON.stringify({ token }),
+    body: JSON.stringify({ token, confirm: true }),
   })
 }
 after(() => other.remove(), LIMIT)

@@ -183,7 +183,7 @@ describe('the frame of the web page', { skip }, () => {
     await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor()
   })
 
-  test('a link for somebody else is used only after the page has asked', async () => {
+  test('a link is used only after the page has asked, whether or not somebody is signed in', async () => {
     const { api_key } = await api.json<{ api_key: string }>('POST', '/api-keys', {
       name: 'Mallory',
       new_user: true,
@@ -192,15 +192,22 @@ describe('the frame of the web page', { skip }, () => {
       (await apiOf({ ...service, api_key }).json<{ url: string }>('POST', '/agent/sign-in-links', {})).url
     await using opened = await openPage(service)
     const { page } = opened
-    for (const button of [/^Stay signed in as/, 'Use the link']) {
+    for (const [button, is_fresh] of [
+      [/^Stay signed in as/, false],
+      ['Sign in', false],
+      ['Sign in', true],
+    ] as const) {
+      if (is_fresh) await page.context().clearCookies()
       await page.goto('about:blank')
       await page.goto(await link())
-      await page.getByRole('heading', { name: 'Sign in as somebody else?' }).waitFor()
+      await page
+        .getByRole('heading', { name: `Sign in as Mallory on ${new URL(service.base_url).host}?` })
+        .waitFor()
       await checkAccess(page)
-      await page.getByRole('button', { name: button }).click()
+      await page.getByRole('button', { name: button, exact: true }).click()
       const who = page.getByRole('button', { name: /^Menu of/ })
       await who.waitFor()
-      assert.equal((await who.getAttribute('aria-label')) === 'Menu of Mallory', button === 'Use the link')
+      assert.equal((await who.getAttribute('aria-label')) === 'Menu of Mallory', button === 'Sign in')
     }
   })
 

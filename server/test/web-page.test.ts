@@ -453,6 +453,7 @@ describe('the web page', { skip }, () => {
 
     const { url } = await api.json<{ url: string }>('POST', '/agent/sign-in-links', {})
     await page.goto(url)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByRole('heading', { name: 'Runs' }).waitFor()
     assert.equal(page.url(), `${origin}/`)
     await page.context().clearCookies()

@@ -34,8 +34,8 @@ async function arrive(): Promise<Arrived> {
     return {}
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error)
-    if (arrival.kind === 'sign-in' && error instanceof SignInError && error.is_other)
-      return { other: { token: arrival.token, detail } }
+    if (arrival.kind === 'sign-in' && error instanceof SignInError && error.is_question)
+      return { link: { token: arrival.token, question: detail } }
     return { refusal: detail }
   }
 }

@@ -47,13 +47,15 @@ export async function useSignInLink(db: Db, token: string): Promise<Actor | null
 }
 
 /** As whom it would sign in; it is not used up. */
-export async function readSignInLink(db: Db, token: string): Promise<Actor | null> {
-  const found = await sql<{ key_id: string }>`
-    select key_id from sign_in_links where token_hash = ${hashOfToken(token)} and expires_at > clock_timestamp()`.execute(
-    db,
-  )
-  const [row] = found.rows
-  return row ? readActor(db, row.key_id) : null
+export async function readSignInLink(
+  db: Db,
+  token: string,
+): Promise<{ principal_id: string; principal_name: string | null } | null> {
+  const found = await sql<{ principal_id: string; principal_name: string | null }>`
+    select p.principal_id, p.display_name as principal_name
+    from sign_in_links l join api_keys k using (key_id) join principals p using (principal_id)
+    where l.token_hash = ${hashOfToken(token)} and l.expires_at > clock_timestamp()`.execute(db)
+  return found.rows[0] ?? null
 }
 
 export async function removeOldSignInLinks(db: Db): Promise<void> {

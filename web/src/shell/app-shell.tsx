@@ -9,10 +9,10 @@ import { KeyHint } from '../ui/key-hint.tsx'
 import { Problem } from '../ui/problem.tsx'
 import type { Arrived } from './arrival.ts'
 import { CommandPalette } from './command-palette.tsx'
+import { ConfirmSignIn } from './confirm-sign-in.tsx'
 import { ConnectionNotice } from './connection-notice.tsx'
 import { COMMAND_K } from './key-list.tsx'
 import { readPagesWhenIdle } from './lazy-page.tsx'
-import { OtherSignIn } from './other-sign-in.tsx'
 import { PLACES } from './places.ts'
 import { RightToWrite } from './right-to-write.tsx'
 import { changeSession, type Session, sessionQuery, signOut } from './session.ts'
@@ -27,11 +27,11 @@ export const AppShell = ({ arrived }: { arrived: Arrived }) => (
   </>
 )
 
-function Entrance({ arrived: { refusal, other } }: { arrived: Arrived }) {
+function Entrance({ arrived: { refusal, link } }: { arrived: Arrived }) {
   const { data: session, error, refetch } = useQuery(sessionQuery)
   const run_id = useVisitedRun()
   const [is_going, setGoing] = useState(false)
-  const [is_asked, setAsked] = useState(other !== undefined)
+  const [is_asked, setAsked] = useState(link !== undefined)
   if (session === undefined) {
     if (!error) return null
     return (
@@ -40,6 +40,7 @@ function Entrance({ arrived: { refusal, other } }: { arrived: Arrived }) {
       </main>
     )
   }
+  if (is_asked && link) return <ConfirmSignIn session={session} link={link} onDone={() => setAsked(false)} />
   if (session === null) {
     if (run_id === undefined) return <SignIn reason={refusal} />
     return (
@@ -50,7 +51,6 @@ function Entrance({ arrived: { refusal, other } }: { arrived: Arrived }) {
       </VisitGate>
     )
   }
-  if (is_asked && other) return <OtherSignIn session={session} other={other} onDone={() => setAsked(false)} />
   return (
     <SignedIn session={session}>
       <Frame session={session} onGoTo={() => setGoing(true)}>

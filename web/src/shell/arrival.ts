@@ -8,8 +8,8 @@ export type Arrival =
 /** What came of it: why it did not help, or what is to be asked before it does. */
 export interface Arrived {
   refusal?: string
-  /** The token of a link for somebody else than is signed in here, and that in words. */
-  other?: { token: string; detail: string }
+  /** The token of a link that signs this browser in once its user agrees, and what they are asked. */
+  link?: { token: string; question: string }
 }
 
 /** Reads and removes it, so that it is neither bookmarked nor shown to whoever looks on. */

@@ -12,11 +12,11 @@ export interface Session {
 }
 
 export class SignInError extends Error {
-  /** The browser is signed in as somebody else, and the link still works. */
-  readonly is_other: boolean
-  constructor(message: string, is_other = false) {
+  /** The message asks whether to sign in, and the link still works. */
+  readonly is_question: boolean
+  constructor(message: string, is_question = false) {
     super(message)
-    this.is_other = is_other
+    this.is_question = is_question
   }
 }
 
@@ -34,7 +34,7 @@ export const sessionQuery = queryOptions({
 })
 
 /** With an API key, which is sent once and kept nowhere, or with the token of a link. Throws `SignInError`. */
-export async function signIn(by: { key: string } | { token: string; replace?: boolean }): Promise<Session> {
+export async function signIn(by: { key: string } | { token: string; confirm?: boolean }): Promise<Session> {
   const answer =
     'key' in by
       ? await ask('POST', 'web/session', { headers: { authorization: `Bearer ${by.key}` }, body: {} })

@@ -20,8 +20,8 @@ import { sendJson } from '../route.ts'
 const PATH = '/web/session'
 const SignIn = z.strictObject({
   token: z.string().max(256).optional(),
-  /** The session of somebody else that this browser has may end. */
-  replace: z.boolean().optional(),
+  /** The browser's user was asked, and agrees. */
+  confirm: z.boolean().optional(),
 })
 
 /** Signing in to the page and out: its own paths, which are no part of the API. */
@@ -39,26 +39,26 @@ export function serveWebSession(app: FastifyInstance, services: Services): void 
     if (request.headers.authorization) return access.authenticate(request)
     const body = SignIn.safeParse(request.body ?? {})
     if (!body.success) throw invalid(body.error)
-    const { token = '', replace = false } = body.data
-    if (!replace) await requireOwnSession(request, token)
+    const { token = '', confirm = false } = body.data
+    if (!confirm) await requireOwnSession(request, token)
     const actor = await useSignInLink(db, token)
     return (
       actor ?? access.refuse(request, 'The link was used before, or its time is over. Ask for another one.')
     )
   }
 
-  /** A link may have been sent by anybody, so it does not put one person in another's place unasked. It stays good. */
+  /**
+   * Anybody may have sent the link, also to a browser without a session, so that what its user does next is done as somebody else.
+   * The page asks first; the link stays good meanwhile.
+   */
   const requireOwnSession = async (request: FastifyRequest, token: string): Promise<void> => {
     const own = cookie.read(request)
     const session = own === undefined ? null : await findWebSession(db, own)
-    const other = session && (await readSignInLink(db, token))
-    if (!session || !other || other.principal_id === session.actor.principal_id) return
-    const name = session.principal_name ?? session.actor.principal_id
-    throw new AppError(
-      'conflict',
-      `This browser is signed in as ${name}, and the link is for somebody else.`,
-      { retryable: false },
-    )
+    const link = await readSignInLink(db, token)
+    if (!link || link.principal_id === session?.actor.principal_id) return
+    const { host } = new URL(settings.public_url)
+    const detail = `Sign in as ${link.principal_name ?? link.principal_id} on ${host}?`
+    throw new AppError('conflict', detail, { retryable: false })
   }
 
   app.post(PATH, { bodyLimit: 4096, onRequest }, async (request, reply) => {

@@ -209,6 +209,17 @@ test('a lost attempt begins anew', () => {
   assert.equal(text, 'Half\n\n! Attempt 1 was lost: the worker stopped answering\n\nWhole\n\nThe end.\n')
 })
 
+test('a debug turn is told, and what it left', () => {
+  const begun = { attempt: 2, execution: 1, worker_id: 'w', pool: 'default', debug: true } as const
+  const ended = event('debug.ended', {
+    ...{ attempt: 2, outcome: 'ERROR', undelivered: 2 },
+    status_message: { message: 'The worker is stopping.' },
+  })
+  const text = show([event('attempt.started', begun), ended])
+  assert.match(text, /^· A debug turn works in the failed setup's sandbox\n/)
+  assert.match(text, /! The debug turn ended \(ERROR\): The worker is stopping\. 2 of the messages wait/)
+})
+
 test('kinds of events that a newer server may send are passed over', () => {
   const unknown = { sequence: 1, run_id: 'r1', type: 'something.new', occurred_at: AT, data: {} }
   assert.equal(show([JSON.parse(JSON.stringify(unknown))]), 'The end.\n')

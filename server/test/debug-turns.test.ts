@@ -8,7 +8,7 @@ import { sql } from 'kysely'
 import type { EnvironmentConfig } from '../src/contract/environment.ts'
 import type { RunEvent } from '../src/contract/event.ts'
 import type { RunItem } from '../src/contract/run.ts'
-import { apiOf, shell, startService, type TestService } from './support/service.ts'
+import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
 import { assertWhole, ofType, printed } from './support/traces.ts'
 
 const SECRET = 'a-secret-of-some-length'
@@ -60,11 +60,16 @@ describe('a debug turn', { concurrency: 2 }, () => {
     assert.equal(failed.debug_agent_available, true)
     assert.equal(Math.round(minutesLeft(failed)), 90)
     const deliveries = await countDeliveries(run_id)
-    const said = await ask(run_id, shell('cat ~/mark /workspace/setups; echo $TOKEN'))
+    const command = 'cat ~/mark /workspace/setups /workspace/attachments/note; echo $TOKEN'
+    const said = await ask(run_id, shell(command), {
+      attachments: [
+        { file_name: 'note', mime_type: 'text/plain', data: Buffer.from('attached\n').toString('base64') },
+      ],
+    })
     assert.equal(said.outcome, 'queue_pending')
     const events = await turned(run_id)
     assertWhole(events)
-    assert.equal(printed(events), 'left\nagain\n***\n')
+    assert.equal(printed(events), 'left\nagain\nattached\n***\n')
     assert.deepEqual(
       endsOf(events).map(({ data }) => data.outcome),
       ['SUCCEEDED'],
@@ -85,7 +90,7 @@ describe('a debug turn', { concurrency: 2 }, () => {
     assert.deepEqual(listed.runs[0]?.status_message, run.status_message)
     const last = await ask(run_id, shell('echo once more >> ~/mark; cat ~/mark'))
     assert.equal(last.outcome, 'queue_pending')
-    assert.equal(printed(await turned(run_id, 2)), 'left\nagain\n***\nleft\nonce more\n')
+    assert.equal(printed(await turned(run_id, 2)), 'left\nagain\nattached\n***\nleft\nonce more\n')
   })
 
   test('is interrupted, and gets what is said meanwhile, but the run cannot be cancelled', async () => {
@@ -176,6 +181,41 @@ describe('a debug turn', { concurrency: 2 }, () => {
       const run = await api.until(run_id, ({ execution, state }) => execution === 2 && state === 'FAILED')
       assert.equal(run.status_message?.error_code, 'environment_setup_failed', 'It was set up anew.')
     })
+
+  test('ends with its worker, and the next one goes on in the same place', async () => {
+    const data_dir = temporaryDirectory('restarted')
+    let other = await startService({ data_dir })
+    try {
+      const before = apiOf(other)
+      const { uid } = await before.json<{ uid: string }>('POST', '/agent/environments', {
+        ...{ name: 'restarted', failure_session_retention_minutes: 30 },
+        setup_commands: ['echo left > ~/mark', 'exit 3'],
+      })
+      const run_id = await before.create({ prompt: 'x', config: { environment_id: uid } })
+      await before.ended(run_id)
+      const wait = 'touch /workspace/here; until [ -e /workspace/go ]; do sleep 0.05; done'
+      const message = `${shell(wait)}\n${shell('echo not this')}`
+      await before.json('POST', `/agent/runs/${run_id}/followups`, { message })
+      await before.found(run_id, (events) => ofType(events, 'tool.call').length > 0)
+      const stopped = other.stop()
+      writeFileSync(join(data_dir, 'sandboxes/bubblewrap', `${run_id}-1`, 'workspace/go'), '')
+      await stopped
+      other = await startService({ data_dir })
+      const after = apiOf(other)
+      const events = await after.events(run_id)
+      const [end] = endsOf(events)
+      assert.deepEqual(
+        [end?.data.outcome, end?.data.status_message?.message],
+        ['ERROR', 'The worker is stopping.'],
+      )
+      assert.equal((await after.get(run_id)).state, 'FAILED')
+      await after.json('POST', `/agent/runs/${run_id}/followups`, { message: shell('cat ~/mark') })
+      await after.found(run_id, (all) => endsOf(all).length > 1)
+      assert.equal(printed(await after.events(run_id)), 'left\n')
+    } finally {
+      await other.stop()
+    }
+  })
 
   test('is none of a run whose agent has begun', async () => {
     const { uid: environment_id } = await api.json<{ uid: string }>('POST', '/agent/environments', {

@@ -4,6 +4,9 @@ import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { onEitherDatabase } from '../../test/support/databases.ts'
 import { actorOf, addPrincipal, addRun, addWorker, follow, readWholeLog } from '../../test/support/stored.ts'
+import { closeEndedCalls } from '../log/interruption.ts'
+import { readProgress } from '../log/progress.ts'
+import { answerApproval, StillAsking } from './approvals.ts'
 import { insertArtifact } from './artifacts.ts'
 import type { Db, Store } from './db.ts'
 import { insertEnvironment } from './environments.ts'
@@ -14,6 +17,7 @@ import { beat, claimRuns, type Lease, loseWorker, readBeats, readCommands, relea
 import { findRun } from './runs.ts'
 import { recordSandbox, takeExpiredSandboxes } from './sandboxes.ts'
 import { finishRun, requeueLost, requeueRun } from './transitions.ts'
+import { insertReply, takeReplies } from './trigger-replies.ts'
 import { drainWorker } from './workers.ts'
 
 const FAILED = {
@@ -38,7 +42,7 @@ onEitherDatabase('debug turns', (open) => {
   }
 
   /** A run whose setup failed at a place of its own, released by its worker. */
-  async function fail({ retention = 60, agent = 'runbook' } = {}) {
+  async function fail({ retention = 60, agent = 'runbook', releases = true } = {}) {
     const [pool, place, uid] = [randomUUID(), randomUUID(), randomUUID()]
     const principal_id = await addPrincipal(db)
     await insertEnvironment(db, {
@@ -56,7 +60,7 @@ onEitherDatabase('debug turns', (open) => {
       ref: { backend: 'host', id: run_id, run_id, attempt: 1 },
     })
     assert.equal(await finishRun(db, lease, { ...FAILED, session: 'kept' }), 'finished')
-    await releaseRun(db, lease)
+    if (releases) await releaseRun(db, lease)
     const read = async () => {
       const run = await findRun(db, run_id, actorOf(principal_id))
       assert(run)
@@ -70,7 +74,7 @@ onEitherDatabase('debug turns', (open) => {
     }
     const ends = async () =>
       (await readWholeLog(db, run_id)).flatMap(({ type, data }) => (type === 'debug.ended' ? [data] : []))
-    return { pool, place, principal_id, run_id, worker, read, turn, ends }
+    return { pool, place, principal_id, run_id, worker, lease, read, turn, ends }
   }
 
   test('are claimed where the sandbox is alone, whatever agents that worker lacks, and write as executions do', async () => {
@@ -79,6 +83,7 @@ onEitherDatabase('debug turns', (open) => {
     assert.equal(before.is_debuggable, true)
     const { outcome, claimable_in } = await follow(db, run_id, principal_id)
     assert.deepEqual([outcome, claimable_in], ['queue_pending', pool])
+    assert.equal((await readLog(db, run_id, 0, 1000))?.settled, false, 'Its stream stays open.')
     await sql`update runs set updated_at = updated_at - interval '1 minute' where run_id = ${run_id}`.execute(
       db,
     )
@@ -107,6 +112,9 @@ onEitherDatabase('debug turns', (open) => {
     const artifact = { artifact_type: 'FILE', filename: 'a', filepath: 'a', mime_type: 'text/plain' } as const
     const stored = { artifact_uid: randomUUID(), blob_key: `runs/${run_id}/a`, size_bytes: 1, sha256: 'x' }
     assert.equal(await insertArtifact(db, lease, { ...artifact, ...stored }), true)
+    await sql`update runs set claimed_at = claimed_at - interval '1 hour' where run_id = ${run_id}`.execute(
+      db,
+    )
     assert.equal(await finishRun(db, lease, { state: 'SUCCEEDED', result: 1 }), 'finished')
     assert.equal(await finishRun(db, lease, { state: 'SUCCEEDED', result: 1 }), 'finished', 'Said again.')
     assert.equal(await appendEvents(db, lease, 2, [said]), 'lost', 'Nothing is written after the turn.')
@@ -122,6 +130,7 @@ onEitherDatabase('debug turns', (open) => {
       },
     )
     assert((debug_until ?? 0) > (before.debug_until ?? 0))
+    assert((await read()).run_time_ms >= 3_600_000, 'It counts for the budget.')
   })
 
   test('end with their worker, say so, and lose no message', async () => {
@@ -202,6 +211,90 @@ onEitherDatabase('debug turns', (open) => {
       const { debug, state, undelivered } = await failed.read()
       assert.deepEqual([debug, state, undelivered], [null, 'FAILED', 1])
     })
+
+  test('that are asked for before the failed execution has let go begin as soon as it has', async () => {
+    const { run_id, principal_id, worker, lease, pool } = await fail({ releases: false })
+    const { outcome, claimable_in } = await follow(db, run_id, principal_id)
+    assert.deepEqual([outcome, claimable_in], ['queue_pending', null])
+    assert.deepEqual(await claimRuns(db, worker, 1), [])
+    assert.deepEqual(await releaseRun(db, lease), { released: true, claimable_in: pool })
+    assert.equal((await claimRuns(db, worker, 1))[0]?.attempt, 2)
+  })
+
+  test('that work when their window is over get what is said meanwhile', async () => {
+    const { run_id, principal_id, read, turn } = await fail()
+    await turn()
+    await sql`update runs set debug_until = clock_timestamp() where run_id = ${run_id}`.execute(db)
+    assert.equal((await follow(db, run_id, principal_id)).outcome, 'live_session')
+    const { state, debug, execution } = await read()
+    assert.deepEqual([state, debug, execution], ['FAILED', 'working', 1])
+  })
+
+  test('may ask for an approval, whose answer goes on in the same place', async () => {
+    const { run_id, principal_id, worker, read, turn } = await fail()
+    const lease = await turn()
+    await deliverFollowups(db, lease)
+    const approval = { approval_id: 'a', tool_call_id: 't', tool: 'bash', input: {} }
+    const rule = { tool: 'bash', action: 'ask' } as const
+    await appendEvents(db, lease, 1, [
+      { type: 'tool.call', data: { tool_call_id: 't', name: 'bash', input: {} } },
+      { type: 'approval.requested', data: { ...approval, rule } },
+    ])
+    const answer = () =>
+      db.transaction().execute((trx) =>
+        answerApproval(trx, {
+          ...{ run_id, approval_id: 'a', decision: 'allow_once', reason: undefined },
+          author: actorOf(principal_id),
+        }),
+      )
+    await assert.rejects(answer(), StillAsking)
+    const status_message = { message: 'May it?', waits_for: 'approval', approval } as const
+    assert.equal(await finishRun(db, lease, { state: 'BLOCKED', status_message }), 'finished')
+    await releaseRun(db, lease)
+    const log = await readWholeLog(db, run_id)
+    assert.deepEqual(closeEndedCalls(log), [], 'The call waits.')
+    assert.equal(readProgress(log).open_calls.length, 1)
+    await answer()
+    const { state, debug, execution } = await read()
+    assert.deepEqual([state, debug, execution], ['FAILED', 'waiting', 1])
+    await assert.rejects(answer(), /Nothing waits/)
+    const [next] = await claimRuns(db, worker, 1)
+    assert.equal(next?.run_id, run_id)
+  })
+
+  test('are what triggers answer with: the run itself does not change', async () => {
+    const { run_id, principal_id, turn } = await fail()
+    const [trigger_id, delivery_id] = [randomUUID(), randomUUID()]
+    await sql`
+      insert into triggers (trigger_id, name, verification, on_open_run, prompt, config, sealed, metadata, scope, creator_id, editor_id, enabled)
+      values (${trigger_id}, 'T', 'github', 'followup', 'x', '{}', '', '{}', 'Team', ${principal_id}, ${principal_id}, true)`.execute(
+      db,
+    )
+    await sql`
+      insert into trigger_deliveries (delivery_id, trigger_id, outcome, run_id, headers, payload)
+      values (${delivery_id}, ${trigger_id}, 'followup_sent', ${run_id}, '{}', '{}')`.execute(db)
+    const lease = await turn()
+    const thread = { host: 'github.com', repository: 'acme/site', number: 1 }
+    await insertReply(db, { delivery_id, run_id, thread, at_once: false })
+    const due = async () =>
+      ((await takeReplies(db, 100)) ?? []).flatMap((reply) =>
+        reply.run_id === run_id ? [reply.end?.state] : [],
+      )
+    assert.deepEqual(await due(), [])
+    await deliverFollowups(db, lease)
+    assert.equal(await finishRun(db, lease, { state: 'SUCCEEDED' }), 'finished')
+    assert.deepEqual(await due(), ['SUCCEEDED'])
+  })
+
+  test('are none any more once the environment keeps nothing', async () => {
+    const { run_id, principal_id, read } = await fail()
+    const { environment_id } = await read()
+    await sql`
+      update environments set config = jsonb_set(config, '{failure_session_retention_minutes}', '0')
+      where uid = ${environment_id}`.execute(db)
+    assert.equal((await read()).is_debuggable, false)
+    assert.equal((await follow(db, run_id, principal_id)).outcome, 'handoff_execution')
+  })
 
   test('are only for what has failed in its setup, in an environment that keeps it', async () => {
     const { run_id, principal_id, read } = await fail({ retention: 0 })

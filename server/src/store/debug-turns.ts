@@ -23,9 +23,9 @@ const IS_IN_REACH = sql<boolean>`exists (
   select from sandboxes s join workers w on w.place = s.place where s.run_id = r.run_id and w.pool = r.pool
     and not (w.lost or w.draining))`
 
-/** A follow-up to the run `r` is for a debug turn: one is due, or the window is open and the sandbox in reach. */
+/** A follow-up to the run `r` is for a debug turn: one is due, or the window is open, the environment still keeps it, and the sandbox is in reach. */
 export const IS_DEBUGGABLE = sql<boolean>`(r.debug is not null
-  or coalesce(r.debug_until > clock_timestamp(), false) and ${IS_IN_REACH})`
+  or coalesce(r.debug_until > clock_timestamp(), false) and ${retention('r')} is not null and ${IS_IN_REACH})`
 
 /** `debug_until` of a run `c` that ends with this attempt: null where the environment keeps nothing, or there is no sandbox. */
 export const openWindow = ({ attempt }: Lease): RawBuilder<unknown> =>

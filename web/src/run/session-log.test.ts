@@ -111,6 +111,20 @@ test('nor did one whose end was stored right before the interruption', () => {
   assert.deepEqual(statuses, ['failed', 'stopped'])
 })
 
+test('a debug turn is no lost attempt, and leaves the run failed', () => {
+  const begin = (attempt: number, more: object = {}) =>
+    event('attempt.started', { attempt, execution: 1, worker_id: 'w', pool: 'default', ...more })
+  const log = readLog(begin(1), event('run.state', { state: 'FAILED', execution: 1, attempt: 1 }))
+  const { milestones } = log.view
+  log.apply(begin(2, { debug: true }))
+  assert.deepEqual([log.view.is_debugged, log.view.lost_attempts, log.view.state], [true, 0, 'FAILED'])
+  log.apply(event('tool.call', { tool_call_id: 't1', name: 'bash', input: {} }))
+  log.apply(event('debug.ended', { attempt: 2, outcome: 'ERROR', undelivered: 1 }))
+  assert.deepEqual([log.view.is_debugged, log.view.running_tool], [false, undefined])
+  assert(log.view.milestones >= milestones + 2, 'The run is read again, for the end of the window.')
+  assert.match(JSON.stringify(last(log, 'note')), /The debug turn ended: ERROR.*1 of the messages/)
+})
+
 test('a call that is named like one of a lost attempt gets an entry of its own', () => {
   const call = () => event('tool.call', { tool_call_id: 't2', name: 'bash', input: {} })
   const log = readLog(

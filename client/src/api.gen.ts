@@ -4567,7 +4567,10 @@ export interface components {
         WebhookDeliveryStatus: "pending" | "delivered" | "failed";
         WebhookEvent: {
             data: {
+                /** @description Why the run became FAILED, ERROR or BLOCKED; absent if it has no such code. */
+                error_code?: components["schemas"]["ErrorCode"];
                 run_id: string;
+                source: components["schemas"]["RunSourceType"];
                 /** @description What the run became by it. */
                 state: components["schemas"]["RunState"];
             };

@@ -78,7 +78,8 @@ describe('webhooks', () => {
     for (const { body, headers, event } of receiver.received) {
       assert.deepEqual(await client.webhooks.unwrap(body, headers), event)
       new StandardWebhook(secret).verify(body, headers as Record<string, string>)
-      assert.deepEqual(Object.keys(event.data), ['run_id', 'state'])
+      assert.deepEqual(Object.keys(event.data), ['run_id', 'state', 'source'])
+      assert.equal(event.data.source, 'API')
       assert.match(headers['user-agent'] ?? '', /^Runyard\//)
       assert.equal(headers['content-type'], 'application/json')
     }
@@ -105,6 +106,30 @@ describe('webhooks', () => {
     )
     await remove(webhook)
     assert.equal((await owner.call('GET', `/agent/webhooks/${webhook.webhook_id}`)).status, 404)
+  })
+
+  test('say why a run failed, also when it has gone on since', async () => {
+    answer = (_, response) => void response.writeHead(500).end()
+    const webhook = await listen(owner, receiver.url, { events: ['run.failed'] })
+    const path = '/agent/environments'
+    const setup = { name: 'of webhooks', setup_commands: ['exit 7'] }
+    const { uid } = await owner.json<{ uid: string }>('POST', path, setup)
+    const run_id = await owner.create({ prompt: shell('true'), config: { environment_id: uid } })
+    assert.equal((await owner.ended(run_id)).status_message?.error_code, 'environment_setup_failed')
+    await owner.json('PUT', `${path}/${uid}`, { name: setup.name })
+    await owner.json('POST', `/agent/runs/${run_id}/followups`, { message: shell('true') })
+    await until('it to go on', async () => (await owner.ended(run_id)).state === 'SUCCEEDED')
+    answer = well
+    const [failed] = await deliveriesOf(owner, webhook)
+    await owner.json(
+      'POST',
+      `/agent/webhooks/${webhook.webhook_id}/deliveries/${failed?.delivery_id}/redeliver`,
+    )
+    await until('it to arrive', async () => (await deliveriesOf(owner, webhook))[0]?.status === 'delivered')
+    const data = { run_id, state: 'FAILED', source: 'API', error_code: 'environment_setup_failed' }
+    assert.deepEqual(failed?.event.data, data)
+    assert.deepEqual(receiver.received.at(-1)?.event.data, data)
+    await remove(webhook)
   })
 
   test('that fail are tried again, under the same id, before what comes after them', async () => {

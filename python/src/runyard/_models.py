@@ -1380,6 +1380,8 @@ WebhookDeliveryStatus = TypeAliasType(
 class WebhookEventData(WireModel):
     run_id: str
     state: RunState
+    source: RunSourceType
+    error_code: ErrorCode | None = None
 
 
 WebhookEventType = TypeAliasType(

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { ErrorCode } from './error.ts'
 import { PageInfo, paging } from './page-info.ts'
-import { RunCreatorInfo } from './run.ts'
+import { RunCreatorInfo, RunSourceType } from './run.ts'
 import { shownOnce } from './shown-once.ts'
 import { RunState } from './state.ts'
 import { Timestamp } from './timestamp.ts'
@@ -25,6 +26,10 @@ export const WebhookEvent = z
     data: z.object({
       run_id: z.string(),
       state: RunState.meta({ description: 'What the run became by it.' }),
+      source: RunSourceType,
+      error_code: ErrorCode.optional().meta({
+        description: 'Why the run became FAILED, ERROR or BLOCKED; absent if it has no such code.',
+      }),
     }),
   })
   .meta({ id: 'WebhookEvent' })

@@ -1,8 +1,15 @@
 import { type RawBuilder, sql } from 'kysely'
 import { BUDGETS } from '../budgets/budgets.ts'
+import type { ErrorCode } from '../contract/error.ts'
+import type { RunSourceType } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
 import type { RunState } from '../contract/state.ts'
-import type { DeliveryStatus, ListDeliveriesQuery, WebhookEventType } from '../contract/webhook.ts'
+import type {
+  DeliveryStatus,
+  ListDeliveriesQuery,
+  WebhookEvent,
+  WebhookEventType,
+} from '../contract/webhook.ts'
 import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import type { Db } from './db.ts'
 import { json } from './storable.ts'
@@ -30,6 +37,8 @@ export interface DeliveryRow {
   run_id: string
   event_type: WebhookEventType
   state: RunState
+  source: RunSourceType
+  error_code: ErrorCode | null
   status: DeliveryStatus
   attempts: number
   created_at: Date
@@ -43,7 +52,15 @@ export interface DeliveryRow {
 export interface DueDelivery
   extends Pick<
     DeliveryRow,
-    'delivery_id' | 'webhook_id' | 'run_id' | 'event_type' | 'state' | 'attempts' | 'created_at'
+    | 'delivery_id'
+    | 'webhook_id'
+    | 'run_id'
+    | 'event_type'
+    | 'state'
+    | 'source'
+    | 'error_code'
+    | 'attempts'
+    | 'created_at'
   > {
   url: string
   sealed: Uint8Array
@@ -53,8 +70,30 @@ export interface DueDelivery
   signs_twice: boolean
 }
 
+/** The run may have gone on since: the event that queued the delivery says why it stopped. */
+const SAID = sql`(select r.source from runs r where r.run_id = d.run_id) as source,
+  (select e.data #>> '{status_message,error_code}' from events e
+    where e.run_id = d.run_id and e.sequence = d.sequence and e.type = 'run.state') as error_code`
+
 const COLUMNS = sql`d.delivery_id, d.place::text as place, d.webhook_id, d.run_id, d.event_type, d.state, d.status, d.attempts,
-  d.created_at, d.last_attempt_at, d.next_attempt_at, d.response_status, d.error`
+  d.created_at, d.last_attempt_at, d.next_attempt_at, d.response_status, d.error, ${SAID}`
+
+/** What is sent. */
+export const viewEvent = ({
+  event_type,
+  created_at,
+  run_id,
+  state,
+  source,
+  error_code,
+}: Pick<
+  DeliveryRow,
+  'event_type' | 'created_at' | 'run_id' | 'state' | 'source' | 'error_code'
+>): WebhookEvent => ({
+  type: event_type,
+  timestamp: created_at.toISOString(),
+  data: { run_id, state, source, ...(error_code === null ? {} : { error_code }) },
+})
 
 /**
  * Takes deliveries that are due, at most `limit` and `limit_each` of one webhook, those that are `busy` included: of each
@@ -98,7 +137,7 @@ export async function takeDeliveries(
       update webhook_deliveries d set attempts = d.attempts + 1, tries = d.tries + 1, last_attempt_at = date_trunc('milliseconds', clock_timestamp()),
         next_attempt_at = clock_timestamp() + ${TAKEN}
       from chosen c where c.delivery_id = d.delivery_id returning d.*)
-    select d.delivery_id, d.webhook_id, d.run_id, d.event_type, d.state, d.attempts, d.tries, d.created_at, w.url, w.sealed,
+    select d.delivery_id, d.webhook_id, d.run_id, d.event_type, d.state, d.attempts, d.tries, d.created_at, w.url, w.sealed, ${SAID},
       coalesce(w.rotated_at > clock_timestamp() - ${ROTATION}, false) as signs_twice
     from taken d join webhooks w using (webhook_id) order by d.place`.execute(db)
   return rows

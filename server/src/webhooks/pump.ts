@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { WebhookEvent } from '../contract/webhook.ts'
 import type { CheckedFetch, CheckedRequest } from '../gateway/checked-fetch.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { openWebhookSecrets } from '../sealing/webhook-secrets.ts'
@@ -13,6 +12,7 @@ import {
   markDelivered,
   markFailed,
   takeDeliveries,
+  viewEvent,
 } from '../store/webhook-deliveries.ts'
 import { startDraining } from './drain.ts'
 import { signRequest } from './sign-request.ts'
@@ -77,12 +77,7 @@ async function deliver(
     })
     return
   }
-  const event: WebhookEvent = {
-    type: due.event_type,
-    timestamp: due.created_at.toISOString(),
-    data: { run_id: due.run_id, state: due.state },
-  }
-  const body = JSON.stringify(event)
+  const body = JSON.stringify(viewEvent(due))
   const signed = signRequest(secrets, { id: due.delivery_id, sent_at: new Date(), body })
   const headers = {
     ...signed,

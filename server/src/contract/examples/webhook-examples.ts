@@ -28,7 +28,7 @@ const delivery = {
   event: {
     type: 'run.succeeded',
     timestamp: '2026-11-24T09:17:41.093Z',
-    data: { run_id: RUN_ID, state: 'SUCCEEDED' },
+    data: { run_id: RUN_ID, state: 'SUCCEEDED', source: 'API' },
   },
   status: 'delivered',
   attempts: 1,

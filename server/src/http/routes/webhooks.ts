@@ -10,7 +10,12 @@ import {
   type WebhookDelivery,
 } from '../../contract/webhook.ts'
 import { makeWebhookSecret, openWebhookSecrets, sealWebhookSecrets } from '../../sealing/webhook-secrets.ts'
-import { type DeliveryRow, listDeliveries, requeueDelivery } from '../../store/webhook-deliveries.ts'
+import {
+  type DeliveryRow,
+  listDeliveries,
+  requeueDelivery,
+  viewEvent,
+} from '../../store/webhook-deliveries.ts'
 import {
   deleteWebhook,
   findWebhook,
@@ -154,11 +159,7 @@ const viewDelivery = (row: DeliveryRow): WebhookDelivery => ({
   delivery_id: row.delivery_id,
   webhook_id: row.webhook_id,
   run_id: row.run_id,
-  event: {
-    type: row.event_type,
-    timestamp: row.created_at.toISOString(),
-    data: { run_id: row.run_id, state: row.state },
-  },
+  event: viewEvent(row),
   status: row.status,
   attempts: row.attempts,
   created_at: row.created_at.toISOString(),

@@ -9,7 +9,11 @@ from ._errors import RunyardError
 MAX_REDIRECTS = 20
 
 # What may go to any origin. Everything else may be a credential, those of the caller by whatever name.
-_HARMLESS = ("accept", "accept-encoding", "connection", "host", "user-agent", "x-runyard-runtime")
+_HARMLESS = {
+    *("accept", "accept-encoding", "connection", "host", "user-agent", "x-runyard-runtime"),
+    # Those of a file that is uploaded to a signed link.
+    *("content-type", "content-length", "transfer-encoding"),
+}
 
 
 def origin_of(url: httpx.URL) -> str:
@@ -20,7 +24,9 @@ def origin_of(url: httpx.URL) -> str:
 def without_credentials(request: httpx.Request) -> httpx.Request:
     """The request as strangers may see it."""
     headers = [pair for pair in request.headers.multi_items() if pair[0] in _HARMLESS]
-    return httpx.Request(request.method, request.url, headers=headers, extensions=request.extensions)
+    return httpx.Request(
+        request.method, request.url, headers=headers, stream=request.stream, extensions=request.extensions
+    )
 
 
 def next_hop(response: httpx.Response) -> httpx.Request | None:

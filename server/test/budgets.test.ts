@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
+import type { PrepareAttachmentsResponse } from '../src/contract/prepared-attachment.ts'
 import { listAudit } from '../src/store/audit-log.ts'
 import { ORIGIN } from './support/app.ts'
 import { until } from './support/cluster.ts'
@@ -17,10 +18,12 @@ const PAGE = { 'x-runyard-page': '1', origin: ORIGIN, host: '127.0.0.1' }
 onFace(
   'budgets',
   (face) => {
-    let keys: Record<'rotating' | 'sharing' | 'reloading' | 'browsing' | 'cookies' | 'downloading', string>
+    type Name = 'rotating' | 'uploading' | 'sharing' | 'reloading' | 'browsing' | 'cookies' | 'downloading'
+    let keys: Record<Name, string>
     before(async () => {
       keys = await makeKeys(face().store.db, {
         rotating: { role: 'member' },
+        uploading: { role: 'member' },
         sharing: { role: 'member' },
         reloading: { role: 'member' },
         browsing: { role: 'member' },
@@ -51,6 +54,21 @@ onFace(
       )
       api = face().as(api_key)
       assert.deepEqual([...before_it, await create()], [200, 200, 200, 200, 429])
+    })
+
+    test('uploads by a link use what the one who made it has left', async () => {
+      const api = face().as(keys.uploading)
+      const path = `/agent/runs/${await api.create(RUN)}/attachments/prepare`
+      const body = { attachments: [{ file_name: 'a.txt', mime_type: 'text/plain' }] }
+      const { attachments } = await api.json<PrepareAttachmentsResponse>('POST', path, body)
+      const url = attachments[0]?.upload_url ?? ''
+      const statuses = await Promise.all(
+        Array.from(
+          { length: REQUESTS },
+          async () => (await face().fetch(url, { method: 'PUT', body: 'x' })).status,
+        ),
+      )
+      assert.equal(statuses.filter((status) => status === 429).length, 2)
     })
 
     test('all visits of a principal’s links use one budget, which is not the principal’s', async () => {

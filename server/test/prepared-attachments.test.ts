@@ -5,9 +5,11 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import type { ErrorBody } from '../src/contract/error.ts'
 import type { PrepareAttachmentsResponse, PreparedUpload } from '../src/contract/prepared-attachment.ts'
-import { readAwaitedAttachments } from '../src/store/attachments.ts'
+import { readAwaitedAttachments, readKeptBytes } from '../src/store/attachments.ts'
+import { listAudit } from '../src/store/audit-log.ts'
 import { readNamedBlobs } from '../src/store/blob-keys.ts'
 import { removeExpiredPrepared } from '../src/store/prepared-attachments.ts'
+import { until } from './support/cluster.ts'
 import { onFace } from './support/face.ts'
 
 onFace('attachments in advance', (face) => {
@@ -92,6 +94,47 @@ onFace('attachments in advance', (face) => {
     assert.equal((await follow(first, [{ attachment_id: own.attachment_id }])).status, 422)
     assert.equal((await follow(first, [{ attachment_id: shared.attachment_id }])).status, 200)
     assert.deepEqual(await stored(first), [['0.txt', 'here']])
+  })
+
+  test('what any run of a conversation may take counts as kept by each of them', async () => {
+    const { admin, store } = face()
+    const first = await make()
+    const kept = (run_id: string) => readKeptBytes(store.db, run_id)
+    const [shared] = await prepare(`conversations/${first}`, 1)
+    const [own] = await prepare(`runs/${first}`, 1)
+    assert(shared && own)
+    await upload(shared, 'four')
+    await upload(own, 'mine alone')
+    const config = { worker_host: randomUUID() }
+    const second = await admin.create({ prompt: 'x', conversation_id: first, config })
+    assert.deepEqual([await kept(first), await kept(second), await kept(await make())], [14, 4, 0])
+    assert.equal((await follow(second, [{ attachment_id: shared.attachment_id }])).status, 200)
+    assert.deepEqual([await kept(first), await kept(second)], [10, 4])
+  })
+
+  test('uploads are in the audit log, refused ones too', async () => {
+    const { store } = face()
+    const [one] = await prepare(`runs/${await make()}`, 1)
+    assert(one)
+    await upload(one, 'x')
+    const unsigned = new URL(one.upload_url)
+    unsigned.search = ''
+    await upload({ upload_url: unsigned.href }, 'x')
+    const noted = async () =>
+      (await listAudit(store.db, { target: one.attachment_id })).entries.map(
+        ({ action, status, key_id }) => ({
+          ...{ action, status, is_known: key_id !== null },
+        }),
+      )
+    await until('both entries', async () => (await noted()).length === 2)
+    const action = 'PUT /uploads/attachments/:attachment_id'
+    assert.deepEqual(
+      (await noted()).sort((a, b) => Number(a.status) - Number(b.status)),
+      [
+        { action, status: 200, is_known: true },
+        { action, status: 404, is_known: false },
+      ],
+    )
   })
 
   test('nobody else sends or replaces a file, and none is over its limits', async () => {

@@ -164,8 +164,8 @@ export function recordRequests(app: FastifyInstance, audit: AuditWriter, prefix:
   })
 }
 
-/** What else shows or gives out what belongs to somebody. */
-const OTHERS = /^\/(downloads|hooks|sessions|web)\//
+/** Addresses outside the contract that show, give out or change what belongs to somebody. */
+const OTHERS = /^\/(downloads|hooks|sessions|uploads|web)\//
 const DENIALS = [401, 403, 404, 429]
 
 /** What of an answer is noted. Of refusals only so many: a write that was done has cost more than its entry, a refusal has not. */

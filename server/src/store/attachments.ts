@@ -89,12 +89,14 @@ export async function markAttachmentWritten(db: Db, lease: Lease, attachment_id:
       and not ${attachment_id}::uuid = any(attachments_written)`.execute(db)
 }
 
-/** Bytes of everything a run keeps: what came with its messages and what its agent left. */
+/** Bytes of everything a run keeps: what came with its messages, or waits for one that any run of its conversation may get, and what its agent left. */
 export async function readKeptBytes(db: Db, run_id: string): Promise<number> {
   const found = await sql<{ bytes: string }>`
     select coalesce(sum(size_bytes), 0) as bytes from (
       select size_bytes from attachments where run_id = ${run_id}
-      union all select size_bytes from prepared_attachments where run_id = ${run_id} and expires_at > now()
+      union all select p.size_bytes from runs r join runs of_conversation using (conversation_id)
+        join prepared_attachments p on p.run_id = of_conversation.run_id
+        where r.run_id = ${run_id} and (p.run_id = r.run_id or p.conversation_id is not null) and p.expires_at > now()
       union all select size_bytes from artifacts where run_id = ${run_id}) kept`.execute(db)
   return Number(found.rows[0]?.bytes ?? 0)
 }

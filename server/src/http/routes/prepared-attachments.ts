@@ -18,6 +18,7 @@ import {
 } from '../../store/prepared-attachments.ts'
 import { orphaned } from '../../store/principals.ts'
 import { isOrphaned, type RunRow } from '../../store/runs.ts'
+import { ownerOf } from '../budget-owner.ts'
 import type { Services } from '../context.ts'
 import { sendJson, sendOnce, serve } from '../route.ts'
 import { requireNewestRun } from './conversations.ts'
@@ -25,7 +26,7 @@ import { requireRun } from './runs.ts'
 
 /** Files that come before the follow-up that names them. */
 export function servePreparedAttachments(app: FastifyInstance, services: Services): void {
-  const { store, links, settings, blobs } = services
+  const { store, links, settings, blobs, limits } = services
 
   const prepare = async (
     db: Db,
@@ -74,8 +75,9 @@ export function servePreparedAttachments(app: FastifyInstance, services: Service
       method: 'PUT',
       url: '/uploads/attachments/:attachment_id',
       bodyLimit: ATTACHMENT_MAX_BYTES,
-      onRequest: async (request) => {
+      onRequest: async (request, reply) => {
         request.actor = await links.verify(pathOf(request.params.attachment_id), request.query, 'PUT')
+        reply.headers(await limits.take(ownerOf(request.actor), false))
       },
       handler: async (request, reply) => {
         const { actor, params, body } = request

@@ -211,6 +211,20 @@ describe('a conversation', () => {
     // A fox has four bytes and does not fit whole beside the last letter's two.
     assert.deepEqual(cut, { text: `${'🦊'.repeat(16 * 1024 - 1)}é`, is_truncated: true })
   })
+
+  test('tells the calls of two runs apart that have the same id', () => {
+    const runs = ['r', 's']
+    const { conversation } = buildConversation(
+      'c',
+      runs.flatMap((run_id) => logOf(run_id, asked(run_id), called('call_1'), ended('call_1'))),
+      runs.flatMap((run_id) => logOf(run_id, printed('call_1', run_id))),
+    )
+    const blocks = conversation.steps.flatMap(({ messages }) => messages.flatMap(({ content }) => content))
+    assert.deepEqual(
+      blocks.flatMap((block) => (block.type === 'action_result' ? [block.output.text] : [])),
+      runs,
+    )
+  })
 })
 
 describe('a page of a conversation', () => {

@@ -34,7 +34,9 @@ export function buildConversation(
   begin = START,
 ): { conversation: Omit<Conversation, 'page_info'>; end: StepPlace } {
   const steps: ConversationStep[] = []
-  const { texts, outputs } = indexLog([...before, ...events])
+  // Some models number their calls anew in each run.
+  const logs = Map.groupBy([...before, ...events], ({ run_id }) => run_id)
+  const indexes = new Map([...logs].map(([run_id, log]) => [run_id, indexLog(log)]))
   const actions = new Map<string, Action>()
   const said = new Set<string>()
   const run_ids = new Set<string>()
@@ -92,7 +94,7 @@ export function buildConversation(
       case 'message.assistant':
       case 'reasoning': {
         const { message_id } = event.data
-        const text = texts.get(message_id) ?? ''
+        const text = indexes.get(event.run_id)?.texts.get(message_id) ?? ''
         if (text === '' || said.has(message_id)) break
         said.add(message_id)
         const block: ConversationBlock =
@@ -113,7 +115,12 @@ export function buildConversation(
       case 'tool.result': {
         const { tool_call_id } = event.data
         const action = actions.get(tool_call_id)
-        add(event, 'tool', tool_call_id, describeResult(event.data, action, outputs))
+        add(
+          event,
+          'tool',
+          tool_call_id,
+          describeResult(event.data, action, indexes.get(event.run_id)?.outputs),
+        )
         break
       }
       case 'setup':
@@ -144,7 +151,7 @@ type Action = Extract<ConversationBlock, { type: 'action' }>
 function describeResult(
   result: EventData<'tool.result'>,
   action: Action | undefined,
-  outputs: LogIndex['outputs'],
+  outputs: LogIndex['outputs'] | undefined,
 ): ConversationBlock {
   const { tool_call_id, output, is_error, exit_code, duration_ms } = result
   const failed = isDenied(result) ? 'denied' : 'failed'
@@ -155,7 +162,7 @@ function describeResult(
     name: action?.name ?? 'tool',
     state: is_error ? failed : 'completed',
     output: {
-      ...(output === undefined ? endOf(outputs.get(tool_call_id) ?? '') : { text: output }),
+      ...(output === undefined ? endOf(outputs?.get(tool_call_id) ?? '') : { text: output }),
       ...(exit_code === undefined ? {} : { exit_code }),
       ...(duration_ms === undefined ? {} : { duration_ms }),
     },

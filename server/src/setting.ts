@@ -29,10 +29,14 @@ export const networks = z
   .string()
   .transform(splitList)
   .refine(
-    (items) => items.every((item) => ipaddr.isValidCIDR(item)),
+    (items) => items.every(isNetwork),
     'must be networks with commas between them, such as 203.0.113.0/28,2001:db8::/48',
   )
   .transform((items) => [...new Set(items.map(nameNetwork))])
+
+/** Other readers take `10.1/16` and `010.0.0.0/8` for other networks than ipaddr.js does. */
+const isNetwork = (text: string): boolean =>
+  text.includes(':') ? ipaddr.IPv6.isValidCIDR(text) : ipaddr.IPv4.isValidCIDRFourPartDecimal(text)
 
 function nameNetwork(text: string): string {
   const [, bits] = ipaddr.parseCIDR(text)

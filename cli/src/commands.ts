@@ -13,7 +13,7 @@ const GROUPS: Record<string, readonly Module[]> = {
     { words: ['fork'], load: async () => (await import('./commands/fork.ts')).addForkCommand },
     { words: ['list', 'ls'], load: async () => (await import('./commands/list.ts')).addListCommand },
     {
-      words: ['get', 'follow', 'message', 'followup', 'approve', 'cancel', 'interrupt'],
+      words: ['get', 'follow', 'message', 'approve', 'cancel', 'interrupt'],
       load: async () => (await import('./commands/runs.ts')).addRunsCommands,
     },
     { words: ['wait'], load: async () => (await import('./commands/wait.ts')).addWaitCommand },

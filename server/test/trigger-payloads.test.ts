@@ -100,13 +100,18 @@ onFace('triggers of every sender', (face) => {
     owner = face().as((await makeKeys(face().store.db, { owner: { role: 'member' } })).owner)
   })
 
+  /** Linear says in the body when it sent it, and what is a minute old is refused. */
+  const sentNow = (sample: Sample): Sample =>
+    'webhookTimestamp' in sample.payload
+      ? { ...sample, payload: { ...sample.payload, webhookTimestamp: Date.now() } }
+      : sample
   const create = (sender: Sender, filter?: string) =>
     owner.json<Trigger & { secret: string }>('POST', '/agent/triggers', {
       ...{ name: sender, verification: sender, prompt: 'Look.', agent_config: { worker_host: 'nobody' } },
       ...(filter ? { filter } : {}),
     })
   async function post(trigger: Trigger & { secret: string }, sender: Sender, sample: Sample) {
-    const { body, content_type } = bodyOf(sample)
+    const { body, content_type } = bodyOf(sentNow(sample))
     const named = EVENT_HEADER[sender]
     const response = await face().fetch(trigger.url, {
       method: 'POST',

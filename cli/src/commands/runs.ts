@@ -68,7 +68,6 @@ export function addRunsCommands(program: Command): void {
     addBudgetOptions(
       program
         .command('message <run-id> [text...]')
-        .alias('followup')
         .summary('send a message to a run')
         .description('Sends a message to the agent, whatever the run is doing; an ended run goes on with it.')
         .option('-f, --file <file>', 'read the message from a file, - for standard input')

@@ -104,7 +104,10 @@ function eventsOf({
         const { text, exit_code, duration_ms } = block.output
         const is_error = state === 'failed' || state === 'denied'
         const ended = event('tool.result', { tool_call_id, is_error, exit_code, duration_ms })
-        return text ? [event('tool.output', { tool_call_id, text }), ended] : ended
+        return [
+          ...(text ? [event('tool.output', { tool_call_id, text })] : []),
+          ...(state === 'running' ? [] : [ended]),
+        ]
       }
       case 'event':
         return event(block.name, block.data)

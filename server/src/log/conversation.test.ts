@@ -227,6 +227,44 @@ describe('a conversation', () => {
   })
 })
 
+describe('a call that has no result', () => {
+  const approval = (tool_call_id: string): NewEvent => ({
+    type: 'approval.requested',
+    data: {
+      ...{ approval_id: 'p', tool_call_id, tool: 'bash', title: 'x' },
+      rule: { tool: 'bash', action: 'ask' },
+    },
+  })
+  const answered = (decision: 'allow_once' | 'deny'): NewEvent => ({
+    type: 'approval.answered',
+    data: { approval_id: 'p', decision, author: 'x' },
+  })
+  const runningIn = (is_last: boolean, ...events: NewEvent[]) => {
+    const log = logOf('r', asked('u'), ...events)
+    const { steps } = buildConversation('c', log, [], undefined, is_last).conversation
+    const blocks = steps.flatMap(({ messages }) => messages.flatMap(({ content }) => content))
+    const running = blocks.flatMap((block) =>
+      block.type === 'action_result' && block.state === 'running' ? [block.action_id] : [],
+    )
+    assert.equal(steps.at(-1)?.completed_at === undefined, running.length > 0)
+    return running
+  }
+
+  test('runs, on the last page', () => {
+    assert.deepEqual(runningIn(true, called('a'), called('b'), ended('a')), ['b'])
+    assert.deepEqual(runningIn(false, called('a')), [])
+  })
+  test('does not run once its turn or its worker is gone', () => {
+    assert.deepEqual(runningIn(true, called('a'), lost), [])
+    assert.deepEqual(runningIn(true, called('a'), state('SUCCEEDED')), [])
+  })
+  test('does not run while a person is asked, nor when they deny it', () => {
+    assert.deepEqual(runningIn(true, called('a'), approval('a')), [])
+    assert.deepEqual(runningIn(true, called('a'), approval('a'), answered('deny')), [])
+    assert.deepEqual(runningIn(true, called('a'), approval('a'), answered('allow_once')), ['a'])
+  })
+})
+
 describe('a page of a conversation', () => {
   const end = (...events: NewEvent[]) => endOfPage(logOf('r', ...events))
 

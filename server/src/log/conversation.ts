@@ -9,6 +9,7 @@ import type { EventData, RunEvent, StoredEvent } from '../contract/event.ts'
 import { categoryOf } from './action-category.ts'
 import { isDenied } from './denial.ts'
 import { indexLog, type LogIndex } from './log-index.ts'
+import { OpenCalls } from './open-calls.ts'
 
 /** Where a page of a conversation begins: in which step, and whether something was said or done in it before. */
 export interface StepPlace {
@@ -26,12 +27,14 @@ const DESCRIPTION_CHARACTERS = 200
  * their results, and what happened to the run. A result has what its call printed, the end of it, unless the agent was told
  * something else. Text that was stored again under the same id counts in its last form, at its first place. `before` has what
  * belongs to results of this page and came on an earlier one: calls, and what they printed. `end` is where the next page begins.
+ * The last page has a result of each call that runs; what it prints comes with its end.
  */
 export function buildConversation(
   conversation_id: string,
   events: readonly RunEvent[],
   before: readonly RunEvent[] = [],
   begin = START,
+  is_last = true,
 ): { conversation: Omit<Conversation, 'page_info'>; end: StepPlace } {
   const steps: ConversationStep[] = []
   // Some models number their calls anew in each run.
@@ -82,8 +85,13 @@ export function buildConversation(
     return action
   }
 
-  for (const event of before) if (event.type === 'tool.call') keep(event)
+  const open_calls = new OpenCalls()
+  for (const event of before) {
+    if (event.type === 'tool.call') keep(event)
+    open_calls.see(event)
+  }
   for (const event of events) {
+    open_calls.see(event)
     switch (event.type) {
       case 'message.user': {
         if (has_begun) step += 1
@@ -143,6 +151,17 @@ export function buildConversation(
         break
     }
   }
+  const running = is_last ? open_calls.list() : []
+  for (const { run_id, data } of running) {
+    const { tool_call_id } = data
+    const at = { ...(events.at(-1) as RunEvent), run_id }
+    add(at, 'tool', tool_call_id, {
+      ...resultOf(tool_call_id, actions.get(tool_call_id)),
+      state: 'running',
+      output: { text: '' },
+    })
+  }
+  if (running.length > 0) delete steps.at(-1)?.completed_at
   return { conversation: { conversation_id, run_ids: [...run_ids], steps }, end: { step, has_begun } }
 }
 
@@ -156,10 +175,7 @@ function describeResult(
   const { tool_call_id, output, is_error, exit_code, duration_ms } = result
   const failed = isDenied(result) ? 'denied' : 'failed'
   return {
-    type: 'action_result',
-    action_id: tool_call_id,
-    category: action?.category ?? 'integration',
-    name: action?.name ?? 'tool',
+    ...resultOf(tool_call_id, action),
     state: is_error ? failed : 'completed',
     output: {
       ...(output === undefined ? endOf(outputs?.get(tool_call_id) ?? '') : { text: output }),
@@ -168,6 +184,11 @@ function describeResult(
     },
   }
 }
+
+const resultOf = (action_id: string, action: Action | undefined) => ({
+  type: 'action_result' as const,
+  ...{ action_id, category: action?.category ?? 'integration', name: action?.name ?? 'tool' },
+})
 
 /** The last OUTPUT_BYTES of a text, in whole characters. */
 function endOf(text: string): { text: string; is_truncated?: true } {

@@ -160,7 +160,13 @@ async function readPage(
 ): Promise<{ page: Conversation; end: RunEvent | null }> {
   const part = await readConversation(db, conversation_id, actor, place?.after)
   const events = part.has_more ? part.events.slice(0, endOfPage(part.events)) : part.events
-  const { conversation, end: begin } = buildConversation(conversation_id, events, part.before, place?.begin)
+  const { conversation, end: begin } = buildConversation(
+    conversation_id,
+    events,
+    part.before,
+    place?.begin,
+    !part.has_more,
+  )
   const end = (part.has_more && events.at(-1)) || null
   const after = end && { run_id: end.run_id, sequence: end.sequence, at: end.occurred_at }
   const next = after && writeConversationCursor(conversation_id, { after, begin })

@@ -3,7 +3,7 @@ import type { NewEvent } from '../contract/event.ts'
 import { pinImage } from '../contract/image.ts'
 import type { Harness, Outcome, Session } from '../harness/harness.ts'
 import { closeEndedCalls, closeOpenCalls, RUN_STOPPED } from '../log/interruption.ts'
-import { type ExecExit, type Sandbox, SandboxFault, type SandboxLimits } from '../sandbox/sandbox.ts'
+import { SandboxFault } from '../sandbox/sandbox.ts'
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
 import { workFor } from '../watchdog/event-loop.ts'
@@ -21,25 +21,21 @@ import {
 import { createEventWriter, type EventWriter } from './event-writer.ts'
 import type { ExecutionHooks } from './execution-hooks.ts'
 import { FencedStore } from './fenced-store.ts'
+import { HeldSandbox, SIGNAL_MS } from './held-sandbox.ts'
 import { createInbox, type RunInbox } from './inbox.ts'
 import { Interrupts } from './interrupts.ts'
 import { keepWork } from './keep-work.ts'
 import { LeaseLost } from './lease-lost.ts'
-import { FAILED, giveBack, letGo, STOPPING, stopProcesses } from './let-go.ts'
+import { FAILED, letGo, STOPPING, stopProcesses } from './let-go.ts'
 import { judgePush, requestOnSuccess } from './on-success.ts'
 import { openSession } from './open-session.ts'
 import { prepareSandbox, type Workspace } from './prepare.ts'
 import { describeDropped, type RunSkills, readRunSkills } from './run-skills.ts'
-import { judgeDeaths } from './sandbox-deaths.ts'
-import { SandboxGate } from './sandbox-gate.ts'
 import { Snapshots } from './snapshots.ts'
 import { Stopping, type StopReason } from './stopping.ts'
 import { hasAttachments, takeTurn } from './turn.ts'
 import { findUnsupported, refuseUnenforced } from './unsupported.ts'
 import { WayOut } from './way-out.ts'
-
-/** A signal that was sent to all processes of the service may be heard here a moment after a command died of it. */
-const SIGNAL_MS = 100
 
 /** One claimed run from its sandbox to its release. Everything it writes carries the lease; `done` never rejects. */
 export class Execution {
@@ -56,7 +52,7 @@ export class Execution {
   readonly #writer: EventWriter
   readonly #way_out: WayOut
   readonly #interrupts: Interrupts
-  readonly #gate = new SandboxGate()
+  readonly #held: HeldSandbox
   #snapshots: Snapshots | null = null
   #draining = false
   /** Something was done in the sandbox since its work was kept. */
@@ -65,10 +61,6 @@ export class Execution {
   #finished = false
   /** It asks an agent where the setup failed: nothing is set up, and the run stays as it ended. */
   #debugs = false
-  #sandbox: Sandbox | null = null
-  #disk_watch: { close(): void } | null = null
-  /** How the run ends because its sandbox holds more than it may. */
-  #overfull: Outcome | null = null
   /** How the run ends because its log has a gap. */
   #gap: Outcome | null = null
   /** Why another attempt is to go on, and whether this one counts as failed. */
@@ -98,6 +90,11 @@ export class Execution {
       emit: (event) => this.#emit(event),
       mask: (text) => this.#writer.masked.text(text),
     })
+    this.#held = new HeldSandbox({
+      ...{ context, stopping: this.#stopping },
+      isDraining: () => this.#draining,
+      handBack: () => this.stop('shutdown'),
+    })
     this.#interrupts = new Interrupts({
       ...{ store: this.#store, stopping: this.#stopping },
       drain: () => this.#writer.drain(),
@@ -109,8 +106,7 @@ export class Execution {
   /** Stops it for good. */
   stop(reason: StopReason): void {
     const first = !this.#stopping.is('cancelled')
-    // Harnesses obey the signal; this does not depend on it.
-    if (this.#stopping.stop(reason) && first) this.#sandbox?.killAll().catch(() => {})
+    if (this.#stopping.stop(reason) && first) this.#held.killAll()
   }
 
   /** Stops the current turn, once for each interrupt. */
@@ -135,7 +131,7 @@ export class Execution {
     } catch (error) {
       // What the service's own helpers do in the sandbox dies of that signal too.
       if (!this.#draining && error instanceof SandboxFault) await wait(SIGNAL_MS)
-      if (this.#draining && error instanceof SandboxFault && !this.#overfull) this.stop('shutdown')
+      if (this.#draining && error instanceof SandboxFault && !this.#held.overfull) this.stop('shutdown')
       if (!(error instanceof LeaseLost) && !this.#stopping.is('cancelled')) await this.#fail(error)
     }
     try {
@@ -184,9 +180,9 @@ export class Execution {
         this.#way_out.open(plan, { budget, for_agent: harness.runs_inside === true, reserved }),
       refusals: () => this.#way_out.readRefusals(),
       runs_inside: harness.runs_inside,
-      onSandbox: (made, limits) => this.#adopt(made, limits),
+      onSandbox: (made, limits) => this.#held.adopt(made, limits),
     })
-    if (this.#overfull) return this.#endOverfull(inbox)
+    if (this.#held.overfull) return this.#endOverfull(inbox)
     // What setting up does beside the sandbox dies of the signal as well.
     if ('failure' in prepared && this.#draining) return this.stop('shutdown')
     const spent = this.#gap ?? budget.spent()
@@ -212,7 +208,8 @@ export class Execution {
     const session = await this.#openSession(run, { ...prepared, ...skills }, harness, budget)
     try {
       await this.#takeTurns(run, prepared, session, inbox, budget)
-      if (this.#overfull && !this.#finished && !this.#stopping.is('cancelled')) await this.#endOverfull(inbox)
+      if (this.#held.overfull && !this.#finished && !this.#stopping.is('cancelled'))
+        await this.#endOverfull(inbox)
     } finally {
       await session.close().catch((error) => this.#warn(error, 'Closing a session failed.'))
     }
@@ -236,11 +233,11 @@ export class Execution {
   }
 
   #openSnapshots(workspace: Workspace): Snapshots | null {
-    const sandbox = this.#sandbox
+    const sandbox = this.#held.made
     return (
       sandbox &&
       new Snapshots({
-        ...{ context: this.#context, store: this.#store, gate: this.#gate, sandbox, workspace },
+        ...{ context: this.#context, store: this.#store, gate: this.#held.gate, sandbox, workspace },
         emit: (event) => this.#emit(event),
         drain: () => this.#writer.drain(),
         signal: this.#stopping.from('shutdown'),
@@ -281,20 +278,6 @@ export class Execution {
     await this.#interrupts.acknowledge()
     if (await this.#finish(INTERRUPTED)) return
     this.#handover = { reason: 'The setup was interrupted and begins anew.', counted: false }
-  }
-
-  /** Watches over the sandbox from here on; returns what is used in its place. */
-  #adopt(made: Sandbox, limits: SandboxLimits): Sandbox {
-    // There may have been another one, into which a snapshot could not be unpacked.
-    this.#disk_watch?.close()
-    this.#sandbox = made
-    this.#context.warden.watch(made.ref)
-    this.#disk_watch = this.#context.disk.watch(made, limits, (outcome) => {
-      this.#overfull = outcome
-      this.#stopping.stop('overfull')
-      made.killAll().catch(() => {})
-    })
-    return judgeDeaths(this.#gate.guard(made), (exit) => this.#diedOfStopping(exit))
   }
 
   /** Turn after turn until the run has ended: a follow-up that arrives as one ends makes another. */
@@ -414,7 +397,7 @@ export class Execution {
   }
 
   async #endOverfull(inbox: RunInbox): Promise<void> {
-    const ending = this.#overfull
+    const ending = this.#held.overfull
     // ERROR is not the run's doing: the disk is full, and this run had most of it.
     if (!ending || (ending.state === 'ERROR' && (await this.#leaveToOthers()))) return
     await this.#giveUp({ ...ending, session: 'gone' }, inbox)
@@ -435,7 +418,7 @@ export class Execution {
     const status_message = describeFault(error)
     try {
       // Killing what ran may have been what failed.
-      if (this.#overfull) return await this.#endOverfull(this.#openInbox(0))
+      if (this.#held.overfull) return await this.#endOverfull(this.#openInbox(0))
       if (!(await this.#context.disk.hasRoom()) && (await this.#leaveToOthers())) return
       await this.#emit({ type: 'error', data: status_message })
       await this.#giveUp({ state: 'ERROR', status_message }, this.#openInbox(0))
@@ -456,11 +439,11 @@ export class Execution {
 
   /** The processes are stopped first: a released run may start elsewhere at once. */
   async #release(): Promise<void> {
-    const used = this.#sandbox
+    const used = this.#held.made
     const lost = this.#stopping.from('lost')
     // No command of a sandbox begins without its way out, and packing is one.
     const goes_on = this.#stopping.is('shutdown')
-    const keeps = this.#worked && !goes_on && !this.#overfull
+    const keeps = this.#worked && !goes_on && !this.#held.overfull
     if (!keeps) this.#way_out.close()
     this.#snapshots?.endTurn()
     if (used) {
@@ -469,9 +452,7 @@ export class Execution {
       if (this.packing) this.#hooks.onPacking()
       if (keeps) await this.#keepLast()
       if (!goes_on) await this.#snapshots?.removeOlder()
-      await giveBack(used, this.#context, this.#overfull !== null)
-      this.#context.warden.unwatch(used.ref)
-      this.#disk_watch?.close()
+      await this.#held.giveBack()
     }
     if (keeps) this.#way_out.close()
     if (lost.aborted) return
@@ -497,26 +478,14 @@ export class Execution {
       onInterrupt: (sequence) => this.interrupt(sequence),
       onBoundary: async () => {
         // A run over its limit has no workspace to go on in: it ends here and now.
-        if (!this.#draining || this.#overfull) return
+        if (!this.#draining || this.#held.overfull) return
         // Whoever goes on may be elsewhere.
         if (this.#worked) await this.#snapshots?.keep(true)
         this.stop('shutdown')
       },
-      sandbox: () => this.#sandbox,
+      sandbox: () => this.#held.made,
       blobs: this.#context.blobs,
     })
-  }
-
-  /**
-   * Whether a command died because the service is being stopped: systemd and container engines send their signal to every
-   * process. Then the run is handed back, and what it ran counts as interrupted.
-   */
-  async #diedOfStopping(exit: ExecExit): Promise<boolean> {
-    if (!this.#draining && exit.signal !== null) await wait(SIGNAL_MS)
-    // A run over its limit is killed for that, and ends.
-    if (!this.#draining || this.#overfull) return false
-    this.stop('shutdown')
-    return true
   }
 
   #emit(...events: NewEvent[]): Promise<void> {

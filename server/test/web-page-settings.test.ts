@@ -143,6 +143,7 @@ describe('the pages of settings', { skip }, () => {
     assert.deepEqual(complaints, [])
     const { origin } = new URL(service.base_url)
     await using other = await openPage(service, { at: link.slice(origin.length), is_signed_in: false })
+    await other.page.getByRole('button', { name: 'Sign in' }).click()
     await other.page.getByRole('button', { name: 'Menu of Grace Hopper' }).waitFor()
   })
 

@@ -104,7 +104,7 @@ test('what is given to run arrives', LIMIT, async () => {
   // More than a request may hold.
   const names = ['1.txt', '2.txt', '3.txt', '4.txt', '5.txt', '6.txt']
   for (const name of names) writeFileSync(join(home.directory, name), `sent as ${name}\n`)
-  const message = ['followup', run.run_id, block('cat attachments/?.txt'), '--wait']
+  const message = ['message', run.run_id, block('cat attachments/?.txt'), '--wait']
   const sent = await home.run([...message, ...names.flatMap((name) => ['--attach', name])])
   for (const name of names) assert.match(sent.stdout, new RegExp(`│ sent as ${name}\n`), sent.stderr)
   // A runbook hands in no result.

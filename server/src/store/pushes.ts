@@ -120,7 +120,10 @@ export async function findOpenedBy(
   return rows[0] ?? null
 }
 
-/** How a pull request stands, as its host says: of every run that opened it or found it, of those that the actor may see. */
+/**
+ * How a pull request stands, as its host says: of every run that opened it or found it, of those that the actor may see.
+ * A merged one stays so: deliveries come late and out of order.
+ */
 export async function recordPullStatus(
   db: Db,
   url: string,
@@ -130,7 +133,7 @@ export async function recordPullStatus(
   await sql`
     with told as (
       update pushes p set status = ${status} from runs r
-      where p.url = ${url} and p.pull_request is not null and p.status <> ${status} and r.run_id = p.run_id and ${visibleTo(actor)}
+      where p.url = ${url} and p.pull_request is not null and p.status not in (${status}, 'merged') and r.run_id = p.run_id and ${visibleTo(actor)}
       returning p.run_id)
     update runs set updated_at = next_update(updated_at) where run_id in (select run_id from told)`.execute(
     db,

@@ -63,6 +63,7 @@ import { serveWebSession } from './routes/web-session.ts'
 import { serveWebhooks } from './routes/webhooks.ts'
 import { createSessionLinks } from './session-access.ts'
 import { createSignedLinks } from './signed-link.ts'
+import { refuseSmallPieces } from './small-pieces.ts'
 import { endStalledAnswers } from './stalled-answers.ts'
 import { StreamLimit } from './stream-limit.ts'
 
@@ -107,6 +108,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   }
   const app = Fastify(options)
   answerOneByOne(app.server)
+  refuseSmallPieces(app.server, (socket) => answerUnparsable(new SmallPieces(), socket, settings.public_url))
   // An expectation nobody knows may be ignored (RFC 9110, 10.1.1); Node's refusal has no problem document either.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
@@ -254,6 +256,10 @@ function isKnownHost(host: string, settings: HttpContext['settings']): boolean {
   return is_public || settings.allowed_hosts.includes(name)
 }
 
+class SmallPieces extends Error {
+  readonly code = 'SMALL_PIECES'
+}
+
 /** What Node could not parse as HTTP still gets a problem document. */
 function answerUnparsable(
   error: Error & { code?: string },
@@ -266,7 +272,12 @@ function answerUnparsable(
   }
   const status =
     error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-  const detail = status === 431 ? 'The headers are too large.' : 'The request is not valid HTTP.'
+  const detail =
+    status === 431
+      ? 'The headers are too large.'
+      : error.code === 'SMALL_PIECES'
+        ? 'The body comes in too many small pieces. Send it in larger ones.'
+        : 'The request is not valid HTTP.'
   const id = randomUUID()
   const problem = new AppError('invalid_request', detail, { status })
   const body = JSON.stringify(problemBody(problem, id, '/', public_url))

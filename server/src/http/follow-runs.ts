@@ -1,4 +1,3 @@
-import type { Turns } from '../budgets/turns.ts'
 import type { MessageDelta, RunEvent } from '../contract/event.ts'
 import { MOST_FOLLOWED } from '../contract/event-stream.ts'
 import type { Db } from '../store/db.ts'
@@ -7,6 +6,7 @@ import type { KeyCheck } from './key-check.ts'
 import type { LogTails } from './log-tails.ts'
 import { deltaOf, forget, formatDelta, formatEvent, KEEP_ALIVE, OPENING, PAGE_BYTES } from './sse.ts'
 import { encodePlaces, type Places, tailOf } from './stream-cursor.ts'
+import type { Turns } from './turns.ts'
 import { Wake } from './wake.ts'
 
 const PAGE = { limit: 200, bytes: PAGE_BYTES }

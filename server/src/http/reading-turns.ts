@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
-import { Turns } from '../budgets/turns.ts'
 import { ownerOfRequest } from './budget-owner.ts'
 import { workForRequest } from './request-work.ts'
+import { Turns } from './turns.ts'
 
 /** Smaller bodies take a few milliseconds. */
 const SMALL_BODY = 32 * 1024

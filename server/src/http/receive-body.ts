@@ -5,7 +5,6 @@ import type { FastifyRequest } from 'fastify'
 import type { Blobs } from '../blobs/blobs.ts'
 import { BUDGETS, type Budget } from '../budgets/budgets.ts'
 import { Holdings } from '../budgets/holdings.ts'
-import { PacedBodies } from '../budgets/paced-body.ts'
 import { AppError } from '../contract/error.ts'
 import { MOST_ATTACHMENTS } from '../contract/run-request.ts'
 import { AttachmentCutter, INLINE_BYTES } from './attachment-cutter.ts'
@@ -47,7 +46,6 @@ export class Bodies {
   readonly #keyed = new Holdings(BUDGETS.bodies)
   readonly #keyless = new Holdings(BUDGETS.keyless_bodies)
   readonly #uploads = new Holdings(BUDGETS.uploads)
-  readonly #paced = new PacedBodies()
 
   constructor(blobs: Blobs) {
     this.#blobs = blobs
@@ -71,7 +69,7 @@ export class Bodies {
     const stop = endLate(payload, request.actor !== undefined)
     try {
       receiving.requireRoom(Number(announced ?? 0))
-      for await (const piece of this.#paced.read(payload, ownerOfRequest(request))) {
+      for await (const piece of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         stop.later()
         await receiving.add(piece, bodyLimit)
       }

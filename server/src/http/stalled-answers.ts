@@ -35,7 +35,8 @@ export function endStalledAnswers(app: FastifyInstance): void {
 
 function inPieces(reply: FastifyReply, payload: string | Buffer): string | Buffer | Readable {
   if (payload.length <= PIECE_BYTES) return payload
-  const bytes = Buffer.from(payload)
+  // One that many read at once is not copied for each.
+  const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload
   reply.header('content-length', bytes.length)
   return Readable.from(cut(bytes), { objectMode: false, highWaterMark: PIECE_BYTES })
 }

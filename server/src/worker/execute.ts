@@ -333,10 +333,7 @@ export class Execution {
 
   /** Keeps the workspace as the turn leaves it. One that holds too much is going to be removed. */
   async #keepSnapshot(): Promise<void> {
-    if (!this.#stopping.is('overfull')) {
-      await this.#snapshots?.keep(this.#worked)
-      await this.#snapshots?.recordTurn()
-    }
+    if (!this.#stopping.is('overfull')) await this.#snapshots?.keepTurn(this.#worked)
     this.#worked = false
   }
 
@@ -450,7 +447,11 @@ export class Execution {
       await stopProcesses(used, this.#context, lost)
       this.packing = keeps && this.#stopping.is('cancelled')
       if (this.packing) this.#hooks.onPacking()
-      if (keeps) await this.#keepLast()
+      // What a turn did that was cut short.
+      if (keeps)
+        await this.#snapshots
+          ?.keepTurn(true)
+          .catch((error) => this.#warn(error, 'The workspace was not kept.'))
       if (!goes_on) await this.#snapshots?.removeOlder()
       await this.#held.giveBack()
     }
@@ -459,16 +460,6 @@ export class Execution {
     await this.#writer.drain().catch((error) => this.#warn(error, 'The last events could not be stored.'))
     const handover = this.#stopping.is('shutdown') ? { reason: STOPPING, counted: false } : this.#handover
     await letGo(this.#context, this.#store, handover)
-  }
-
-  /** What a turn did that was cut short. */
-  async #keepLast(): Promise<void> {
-    try {
-      await this.#snapshots?.keep(true)
-      await this.#snapshots?.recordTurn()
-    } catch (error) {
-      this.#warn(error, 'The workspace was not kept.')
-    }
   }
 
   #openInbox(since: number): RunInbox {

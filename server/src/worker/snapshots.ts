@@ -91,8 +91,9 @@ export class Snapshots {
     return this.#inTurn(() => (worked ? this.#keep(true) : this.#confirm()))
   }
 
-  /** Says that a turn ends with what was kept last; called behind `keep`. */
-  async recordTurn(): Promise<void> {
+  /** The same at the end of a turn, which is noted with what was kept last. */
+  async keepTurn(worked: boolean): Promise<void> {
+    await this.keep(worked)
     const kept = this.#standing === 'kept' && this.#latest
     const workspace = kept ? { snapshot_id: kept.snapshot_id } : this.#standing
     await this.#options.store.recordTurnEnd(workspace === 'kept' ? 'unkept' : workspace)

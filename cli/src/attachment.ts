@@ -10,7 +10,7 @@ export const readUpload = (file: string): UploadFile & { content: Buffer } => ({
   content: readNamedFile(file),
 })
 
-/** A file inside the request for a run, before which there is no place to upload it to. */
+/** A file that goes inside the request for a run: nothing can be uploaded for a run that is not there yet. */
 export function readAttachment(file: string): Attachment {
   const { content, ...named } = readUpload(file)
   return { ...named, data: content.toString('base64') }

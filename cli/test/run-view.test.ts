@@ -209,7 +209,7 @@ test('a lost attempt begins anew', () => {
   assert.equal(text, 'Half\n\n! Attempt 1 was lost: the worker stopped answering\n\nWhole\n\nThe end.\n')
 })
 
-test('a debug turn is told, and what it left', () => {
+test('a debug turn is shown with its outcome', () => {
   const begun = { attempt: 2, execution: 1, worker_id: 'w', pool: 'default', debug: true } as const
   const ended = event('debug.ended', {
     ...{ attempt: 2, outcome: 'ERROR', undelivered: 2 },

@@ -108,7 +108,9 @@ export function createApp(context: HttpContext): FastifyInstance {
   }
   const app = Fastify(options)
   answerOneByOne(app.server)
-  refuseSmallPieces(app.server, (socket) => answerUnparsable(new SmallPieces(), socket, settings.public_url))
+  refuseSmallPieces(app.server, (socket) =>
+    answerUnparsable({ code: 'SMALL_PIECES' }, socket, settings.public_url),
+  )
   // An expectation nobody knows may be ignored (RFC 9110, 10.1.1); Node's refusal has no problem document either.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
@@ -256,13 +258,20 @@ function isKnownHost(host: string, settings: HttpContext['settings']): boolean {
   return is_public || settings.allowed_hosts.includes(name)
 }
 
-class SmallPieces extends Error {
-  readonly code = 'SMALL_PIECES'
-}
+/** Requests that end before they are one, by the code of the error. */
+const UNPARSABLE = new Map([
+  ['HPE_HEADER_OVERFLOW', { status: 431, detail: 'The headers are too large.' }],
+  ['ERR_HTTP_REQUEST_TIMEOUT', { status: 408, detail: 'The request is not valid HTTP.' }],
+  [
+    'SMALL_PIECES',
+    { status: 400, detail: 'The body comes in too many small pieces. Send it in larger ones.' },
+  ],
+])
+const NO_HTTP = { status: 400, detail: 'The request is not valid HTTP.' }
 
 /** What Node could not parse as HTTP still gets a problem document. */
 function answerUnparsable(
-  error: Error & { code?: string },
+  error: { code?: string },
   socket: import('node:net').Socket,
   public_url: string,
 ): void {
@@ -270,14 +279,7 @@ function answerUnparsable(
     socket.destroy()
     return
   }
-  const status =
-    error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-  const detail =
-    status === 431
-      ? 'The headers are too large.'
-      : error.code === 'SMALL_PIECES'
-        ? 'The body comes in too many small pieces. Send it in larger ones.'
-        : 'The request is not valid HTTP.'
+  const { status, detail } = UNPARSABLE.get(error.code ?? '') ?? NO_HTTP
   const id = randomUUID()
   const problem = new AppError('invalid_request', detail, { status })
   const body = JSON.stringify(problemBody(problem, id, '/', public_url))

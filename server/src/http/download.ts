@@ -2,10 +2,12 @@ import type { Readable } from 'node:stream'
 import { type Blobs, BlobsUnavailable } from '../blobs/blobs.ts'
 import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
+import type { RouteDefinition } from '../contract/route.ts'
 import { requireUnmasked } from '../store/grants.ts'
 import { findRun } from '../store/runs.ts'
 import { ownerOf } from './budget-owner.ts'
 import type { Services } from './context.ts'
+import { type Call, SENT } from './route.ts'
 
 /** Nothing that is downloaded may act as a page of this service. */
 export const DOWNLOAD_HEADERS = {
@@ -44,6 +46,16 @@ async function openBlob(blobs: Blobs, key: string): Promise<Readable | null> {
       cause: error,
     })
   }
+}
+
+/** Redirects the caller to `path`, signed for them: what they download there needs no key for a while. */
+export function redirectToDownload(
+  { links, settings }: Pick<Services, 'links' | 'settings'>,
+  { actor, reply }: Pick<Call<RouteDefinition>, 'actor' | 'reply'>,
+  path: string,
+): typeof SENT {
+  reply.redirect(settings.downloads_url + links.sign(path, actor).path, 302)
+  return SENT
 }
 
 /** The file as it is sent, one of so many of who asks. Throws 429. */

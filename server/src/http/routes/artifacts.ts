@@ -15,8 +15,8 @@ import { readPullUrls } from '../../store/pushes.ts'
 import { viewArtifact, viewDiff, withPlan } from '../artifact-view.ts'
 import { noteReading } from '../audit.ts'
 import type { Services } from '../context.ts'
-import { DOWNLOAD_HEADERS, openUnmasked, sendWithin } from '../download.ts'
-import { type Call, SENT, serve } from '../route.ts'
+import { DOWNLOAD_HEADERS, openUnmasked, redirectToDownload, sendWithin } from '../download.ts'
+import { type Call, serve } from '../route.ts'
 import { requireRun } from './runs.ts'
 
 const INLINE = ['image/png', 'image/jpeg', 'image/webp']
@@ -25,7 +25,7 @@ const NOT_FOUND = 'There is no artifact with this id.'
 type ArtifactCall = Pick<Call<typeof ROUTES.getArtifact>, 'params' | 'actor' | 'request'>
 
 export function serveArtifacts(app: FastifyInstance, services: Services): void {
-  const { store, links, settings, sessions } = services
+  const { store, links, sessions } = services
 
   /** For those who may have it as it is. */
   const requireArtifact = async ({ params, actor, request }: ArtifactCall): Promise<ArtifactRow> => {
@@ -57,9 +57,7 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.downloadArtifact, async (call) => {
     const { artifact_uid } = await requireArtifact(call)
-    const { path } = links.sign(`/downloads/artifacts/${artifact_uid}`, call.actor)
-    call.reply.redirect(settings.downloads_url + path, 302)
-    return SENT
+    return redirectToDownload(services, call, `/downloads/artifacts/${artifact_uid}`)
   })
 
   serve(app, services, ROUTES.getRunDiff, async ({ params, query, actor, request }) => {

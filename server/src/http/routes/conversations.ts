@@ -29,15 +29,15 @@ import {
   readConversationCursor,
   writeConversationCursor,
 } from '../conversation-cursor.ts'
-import { sendWithin } from '../download.ts'
+import { redirectToDownload, sendWithin } from '../download.ts'
 import { nestRuns } from '../nested-runs.ts'
-import { SENT, sendOnce, serve, servePublic } from '../route.ts'
+import { sendOnce, serve, servePublic } from '../route.ts'
 import { transcriptHeaders, transcriptLines } from './artifacts.ts'
 import { requireRun } from './runs.ts'
 
 export function serveConversations(app: FastifyInstance, services: Services): void {
   const { db } = services.store
-  const { watch, links, settings } = services
+  const { watch, links } = services
 
   serve(app, services, ROUTES.getRunConversation, async ({ params, query, actor }) => {
     const { conversation_id } = await requireRun(services, params.run_id, actor)
@@ -61,14 +61,13 @@ export function serveConversations(app: FastifyInstance, services: Services): vo
     return sent
   })
 
-  serve(app, services, ROUTES.getConversationTranscript, async ({ params, actor, request, reply }) => {
+  serve(app, services, ROUTES.getConversationTranscript, async (call) => {
+    const { params, actor, request } = call
     const runs = await requireRuns(services, params.conversation_id, actor)
     const isOwn = ({ creator_id, principal_id }: (typeof runs)[number]) =>
       [creator_id, principal_id].includes(actor.principal_id)
     noteReading(request, actor, runs.find((run) => !isOwn(run)) ?? runs[0])
-    const { path } = links.sign(`/downloads/conversations/${params.conversation_id}.jsonl`, actor)
-    reply.redirect(settings.downloads_url + path, 302)
-    return SENT
+    return redirectToDownload(services, call, `/downloads/conversations/${params.conversation_id}.jsonl`)
   })
 
   app.get<{ Params: { file: string } }>('/downloads/conversations/:file', async (request, reply) => {
@@ -83,7 +82,8 @@ export function serveConversations(app: FastifyInstance, services: Services): vo
       .send(sendWithin(services, actor, Readable.from(lines(), { objectMode: false })))
   })
 
-  serve(app, services, ROUTES.downloadConversationScreenshot, async ({ params, actor, request, reply }) => {
+  serve(app, services, ROUTES.downloadConversationScreenshot, async (call) => {
+    const { params, actor, request } = call
     const { conversation_id, screenshot_uid } = params
     await requireRuns(services, conversation_id, actor)
     const found = isUuid(screenshot_uid) ? await findArtifact(db, screenshot_uid, actor) : null
@@ -92,9 +92,7 @@ export function serveConversations(app: FastifyInstance, services: Services): vo
       throw new AppError('resource_not_found', 'There is no screenshot with this id in the conversation.')
     await requireUnmasked(db, actor, run, 'files')
     noteReading(request, actor, run)
-    const { path } = links.sign(`/downloads/artifacts/${screenshot_uid}`, actor)
-    reply.redirect(settings.downloads_url + path, 302)
-    return SENT
+    return redirectToDownload(services, call, `/downloads/artifacts/${screenshot_uid}`)
   })
 
   servePublic(app, ROUTES.checkConversationRedirect, async ({ conversation_id }) => {

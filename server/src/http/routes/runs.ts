@@ -13,8 +13,9 @@ import { findRun, insertRun, interruptRun, type RunRow } from '../../store/runs.
 import { cancelRun } from '../../store/transitions.ts'
 import { noteReading } from '../audit.ts'
 import type { Services } from '../context.ts'
+import { redirectToDownload } from '../download.ts'
 import { intakeServices } from '../intake-services.ts'
-import { type Call, readEarlier, SENT, sendOnce, serve } from '../route.ts'
+import { type Call, readEarlier, sendOnce, serve } from '../route.ts'
 import { type ShownRun, viewRun, viewRuns } from '../run-view.ts'
 import { isOpenByLink } from '../session-access.ts'
 
@@ -97,12 +98,10 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
     return sent
   })
 
-  serve(app, services, ROUTES.getTranscript, async ({ params, actor, request, reply }) => {
-    const run = await requireRun(services, params.run_id, actor)
-    noteReading(request, actor, run)
-    const { path } = services.links.sign(`/downloads/transcripts/${run.run_id}.jsonl`, actor)
-    reply.redirect(settings.downloads_url + path, 302)
-    return SENT
+  serve(app, services, ROUTES.getTranscript, async (call) => {
+    const run = await requireRun(services, call.params.run_id, call.actor)
+    noteReading(call.request, call.actor, run)
+    return redirectToDownload(services, call, `/downloads/transcripts/${run.run_id}.jsonl`)
   })
 }
 

@@ -3681,7 +3681,7 @@ export interface components {
             created_by: components["schemas"]["RunCreatorInfo"];
             cron_schedule: string;
             enabled: boolean;
-            /** @description That of its runs, as it is now. Not in lists. */
+            /** @description The environment of the schedule's runs, as it is now. Not in lists. */
             environment?: components["schemas"]["EnvironmentConfig"];
             history: {
                 /** @description When its last run was created. */

@@ -105,7 +105,7 @@ export const ScheduledAgentItem = z
       description: 'Who saved it last. Its runs are created as this user or service account.',
     }),
     environment: EnvironmentConfigView.optional().meta({
-      description: 'That of its runs, as it is now. Not in lists.',
+      description: "The environment of the schedule's runs, as it is now. Not in lists.",
     }),
     agent_uid: z.string().optional().meta({ description: 'The identity that executes its runs.' }),
     scope: z.object({ type: z.enum(['User', 'Team']), uid: z.string().optional() }),

@@ -72,6 +72,19 @@ test('a failed run ends with 1 and says why', LIMIT, async () => {
   assert.match(stdout, /✗ Failed in [^\n]*\n {2}Step 1 [^\n]*exit code 7/)
 })
 
+test('a message to a run whose setup failed is a debug turn, and `message` says so', LIMIT, async () => {
+  const config = { setup_commands: ['echo half > left.txt; exit 3'], failure_session_retention_minutes: 5 }
+  writeFileSync(join(home.directory, 'failing.json'), JSON.stringify(config))
+  await home.run(['env', 'create', 'failing', '-f', 'failing.json'])
+  assert.equal((await home.run(['run', block('true'), '--env', 'failing'])).code, 1)
+  const { run_id } = await lastRun()
+  const { stdout } = await home.run(['message', run_id, block('cat left.txt')])
+  assert.match(stdout, /^Debug turn: .*failed setup's sandbox; the run stays FAILED\n$/)
+  const { stdout: log } = await home.run(['follow', run_id])
+  assert.match(log, /│ half\n.*· The debug turn ended/s)
+  assert.equal((await lastRun()).state, 'FAILED')
+})
+
 test('escape sequences of the agent do not reach the terminal, unless --raw', LIMIT, async () => {
   const prompt = block("printf '\\033[31mred\\033[0m\\033]0;title\\007\\n'")
   const { stdout } = await home.run(['run', prompt])

@@ -176,10 +176,8 @@ async function sendMessage(run_id: string, words: string[], options: MessageOpti
       full: options.full,
     })
   } else if (output.format === 'text') {
-    output.line(OUTCOMES[accepted.outcome] ?? oneLine(accepted.outcome))
-    if (accepted.outcome === 'queue_pending' || accepted.outcome === 'live_session') {
-      const debug = describeDebug(await client.runs.retrieve(run_id))
-      if (debug) output.line(`Debug turn: ${debug}`)
-    }
+    const may_debug = accepted.outcome === 'queue_pending' || accepted.outcome === 'live_session'
+    const debug = may_debug ? describeDebug(await client.runs.retrieve(run_id)) : undefined
+    output.line(debug ? `Debug turn: ${debug}` : (OUTCOMES[accepted.outcome] ?? oneLine(accepted.outcome)))
   } else output.json(accepted)
 }

@@ -175,14 +175,30 @@ export class Mask {
     return encoded === 0 ? plain : Math.max(plain, unwrap(text, at, encoded).end - at)
   }
 
-  /** The length of the longest end of a value that the text begins with; 0: none. */
+  /**
+   * The length of what the text begins with of a value: an end of a part, and the parts behind it; 0: nothing. Ends are only known
+   * roughly, and one that is too long would swallow the beginning of the next part, without which that is not found. So all are
+   * tried, and the one counts behind which the value goes on furthest. Shorter pieces are ends if a part follows.
+   */
   #pieceAt(text: string): number {
     const line = /^\r?\n/.exec(text)?.[0].length ?? 0
-    for (let length = Math.min(text.length, MAX_NEEDLE); length >= MIN_PIECE; length -= 1) {
-      if (this.#plain.mayEnd(text, length)) return length
-      const { chars, end } = unwrap(text, line, length)
-      if (chars.length === length && this.#encoded.mayEnd(chars, length)) return end
+    let furthest = 0
+    const tryEnd = (at: number, is_end: boolean): void => {
+      const end = this.#endOfParts(text, at)
+      if (is_end || end > at) furthest = Math.max(furthest, end)
     }
-    return 0
+    for (let length = 0; length <= Math.min(text.length, MAX_NEEDLE); length += 1) {
+      const is_short = length < MIN_PIECE
+      if (is_short || this.#plain.mayEnd(text, length)) tryEnd(length, !is_short)
+      const { chars, end } = unwrap(text, line, length)
+      if (chars.length === length && (is_short || this.#encoded.mayEnd(chars, length))) tryEnd(end, !is_short)
+    }
+    return furthest
+  }
+
+  /** Where the parts of values end that follow each other from here. */
+  #endOfParts(text: string, from: number): number {
+    const length = this.#lengthAt(text, from)
+    return length === 0 ? from : this.#endOfParts(text, from + length)
   }
 }

@@ -7,6 +7,7 @@ import { HIDDEN_FILES, HIDDEN_FOLDERS, resourceLimits } from './kernel-limits.ts
 import { makeFence } from './namespace-fence.ts'
 import { type EgressPolicy, quote, type SandboxLimits, TOOLS_PLACE } from './sandbox.ts'
 import { isUnder, type Staging } from './staging.ts'
+import type { Launch } from './starter.ts'
 
 /** Directories and files of one sandbox on the host. */
 export interface BubblewrapPlaces {
@@ -34,9 +35,6 @@ export interface BubblewrapCommand {
   /** What reads the script: `host.shell`, or a smaller one. */
   shell: string
 }
-
-/** A program and its arguments. */
-export type Launch = [file: string, ...args: string[]]
 
 const NODE_PREFIX = '/opt/node'
 const SHM_BYTES = 64 * 1024 ** 2
@@ -85,6 +83,8 @@ export function makeLaunch(host: BubblewrapHost, command: BubblewrapCommand): La
   const words = [
     '/usr/bin/env',
     '-i',
+    // A shell has its background programs ignore these two, and the starter is one.
+    '--default-signal=INT,QUIT',
     ...identity,
     ...(host.fence ? makeFence(host.fence, resourceLimits(command.limits)) : []),
     host.bwrap,

@@ -9,14 +9,14 @@ import {
 } from './bubblewrap-command.ts'
 import type { BubblewrapFiles } from './bubblewrap-files.ts'
 import type { BubblewrapHost } from './bubblewrap-host.ts'
-import { type Hold, type RunningBwrap, superviseBwrap } from './bubblewrap-process.ts'
+import { type Hold, type RunningBwrap, startBwrap } from './bubblewrap-process.ts'
 import { makeSlot, makeSlotScript } from './bubblewrap-slot.ts'
 import { type ControlGroup, isFrozenControlGroup, joinFiles, limitsHold } from './control-group.ts'
 import type { ExecSlot } from './exec-slot.ts'
 import type { ExecOptions, SandboxKind, SandboxSpec, WarmSpec } from './sandbox.ts'
 import type { Uplink } from './sandbox-network.ts'
 import type { SandboxRecord, SandboxRecords } from './sandbox-records.ts'
-import { openStandardStreams, spawnOn } from './standard-streams.ts'
+import { openStandardStreams } from './standard-streams.ts'
 import { openUplink } from './uplink.ts'
 
 /** What is written down of a sandbox. */
@@ -137,16 +137,11 @@ export class BubblewrapLauncher {
     const streams = await openStandardStreams(files.directory, uid, given.stdin)
     const seccomp = openSync(join(files.places.common, 'seccomp.bpf'), 'r')
     try {
-      // A session of its own: a terminal's Ctrl-C and a signal to the service's process group are for the service alone.
-      const child = spawnOn(streams, makeLaunch(this.#host, command), { env: {}, cwd: '/', detached: true }, [
-        'pipe',
-        'pipe',
-        'pipe',
-        seccomp,
-      ])
-      return superviseBwrap(child, streams, {
+      return await startBwrap(makeLaunch(this.#host, command), streams, {
         args: makeArguments(this.#host, command),
         script: given.makeScript(makePreparation(command)),
+        seccomp,
+        is_fed: given.stdin !== undefined && streams.stdin === null,
         hold: given.hold,
       })
     } finally {

@@ -1,9 +1,11 @@
-import type { ChildProcess } from 'node:child_process'
+import { closeSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { Duplex } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import { exitOfShell, type RunningCommand } from './exec-handle.ts'
+import { takePipes } from './pipes.ts'
 import { SandboxFault, toFault } from './sandbox.ts'
 import type { StandardStreams } from './standard-streams.ts'
+import { type Launch, type Program, startProgram } from './starter.ts'
 
 /** Descriptors of the started process beyond the standard three. */
 export const DESCRIPTORS = { arguments: 3, command: 4, status: 5, seccomp: 6 } as const
@@ -23,6 +25,10 @@ export interface BwrapInput {
   args: Buffer
   /** What the sandbox's shell reads. */
   script: string
+  /** An open file: its filter of system calls. */
+  seccomp: number
+  /** The command's input comes later. */
+  is_fed: boolean
   /**
    * Called with the pid of process 1 of the command's namespace. The script is sent when it has resolved, and so nothing that
    * an agent wrote runs before it is held; if it rejects, the command fails with that fault.
@@ -38,77 +44,122 @@ export interface RunningBwrap extends RunningCommand {
   first_pid: Promise<number | null>
 }
 
-/** Feeds a starting `bwrap` and reads how its command ended. */
-export function superviseBwrap(
-  child: ChildProcess,
-  { stdout, stderr }: StandardStreams,
-  { args, script, hold }: BwrapInput,
-): RunningBwrap {
-  const send = (descriptor: number, data: Buffer | string) => {
-    const pipe = pipeOf(child, descriptor)
+/** Starts `bwrap` on `streams`, which are released, feeds it and reads how its command ended. Throws `SandboxFault`. */
+export async function startBwrap(
+  launch: Launch,
+  streams: StandardStreams,
+  { args, script, seccomp, is_fed, hold }: BwrapInput,
+): Promise<RunningBwrap> {
+  const { stdout, stderr } = streams
+  const connected = await connect(launch, streams, { seccomp, is_fed })
+  const { program, stdin, status: statuses } = connected
+  const send = (pipe: Socket, data: Buffer | string) => {
     // It ended before it read everything; how it ended says why.
     pipe.on('error', () => {})
     pipe.end(data)
   }
-  send(DESCRIPTORS.arguments, args)
+  send(connected.arguments, args)
   let message = ''
   stderr.on('data', (data: Buffer) => {
     if (message.length < MESSAGE_BYTES) message += data
   })
 
-  const status = readStatus(pipeOf(child, DESCRIPTORS.status))
+  const status = readStatus(statuses)
   let fault: SandboxFault | null = null
   let holding: Hold | null = null
   const held = status.first_pid.then(async (pid) => {
     if (pid === null) return
     try {
       holding = await hold(pid)
-      send(DESCRIPTORS.command, script)
+      send(connected.command, script)
     } catch (error) {
       fault = toFault(error)
-      killGroup(child)
+      program.kill()
     }
   })
 
-  const ended = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
-    child.once('error', (error) => reject(new SandboxFault(`bubblewrap did not start: ${error.message}`)))
-    child.once('exit', async (code, signal) => {
+  const readEnd = async (): Promise<{ code: number | null; signal: string | null }> => {
+    const { code, signal } = await program.ended.finally(async () => {
       await held
       // bwrap may have been ended alone, and its process 1 can have been made to live on.
       holding?.kill()
       holding?.release()
-      const exit_code = await status.exit_code
-      if (fault) reject(fault)
-      else if (signal) resolve({ code: null, signal })
-      else if (exit_code !== null) resolve(exitOfShell(exit_code))
-      else reject(new SandboxFault(`bubblewrap could not run the command (exit ${code}): ${message.trim()}`))
     })
-  })
+    const exit_code = await status.exit_code
+    connected.command.destroy()
+    if (fault) throw fault
+    if (exit_code !== null) return exitOfShell(exit_code)
+    if (signal) return { code: null, signal }
+    throw new SandboxFault(`bubblewrap could not run the command (exit ${code}): ${message.trim()}`)
+  }
   return {
-    stdin: child.stdin,
+    stdin,
     stdout,
     stderr,
-    ended,
+    ended: readEnd(),
     keepAwake(awake) {
-      const sockets = [stdout, stderr, ...child.stdio].filter((stream) => stream instanceof Socket)
-      for (const one of [child, ...sockets.filter(({ destroyed }) => !destroyed)])
-        awake ? one.ref() : one.unref()
+      program.keepAwake(awake)
+      const sockets = [stdout, stderr, stdin, statuses, connected.arguments, connected.command]
+      for (const one of sockets) if (one instanceof Socket && !one.destroyed) awake ? one.ref() : one.unref()
     },
     first_pid: held.then(() => status.first_pid),
-    // Before it is held process 1 may already be there, unknown, waiting for bwrap for ever; it is of bwrap's group.
+    // Before it is held process 1 may already be there, unknown, waiting for bwrap for ever; it is of bwrap's session.
     kill: async () => {
       holding?.kill()
-      killGroup(child)
+      program.kill()
     },
   }
 }
 
-/** The child is the leader of its session. */
-function killGroup({ pid }: ChildProcess): void {
+interface Connected {
+  program: Program
+  /** `null` where the command gets none, or one that is a file. */
+  stdin: Socket | null
+  arguments: Socket
+  command: Socket
+  status: Socket
+}
+
+async function connect(
+  launch: Launch,
+  streams: StandardStreams,
+  { seccomp, is_fed }: Pick<BwrapInput, 'seccomp' | 'is_fed'>,
+): Promise<Connected> {
+  const opened: Socket[] = []
+  const theirs: number[] = []
   try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
-  } catch {
-    // Nobody is left in it.
+    const input = is_fed ? (await takePipes(['input'])).input : null
+    const pipes = await takePipes(['arguments', 'command', 'status'])
+    const open = (fd: number, readable: boolean): Socket => {
+      const socket = new Socket({ fd, readable, writable: !readable })
+      opened.push(socket)
+      return socket
+    }
+    const stdin = input && open(input.write, false)
+    const sockets = {
+      stdin,
+      arguments: open(pipes.arguments.write, false),
+      command: open(pipes.command.write, false),
+      status: open(pipes.status.read, true),
+    }
+    const from = input?.read ?? streams.stdin
+    theirs.push(pipes.arguments.read, pipes.command.read, pipes.status.write, ...(input ? [input.read] : []))
+    const program = await startProgram(launch, [
+      ...(from === null ? [] : [{ at: 0, ours: from, mode: 'read' as const }]),
+      { at: 1, ours: streams.outputs.stdout, mode: 'write' },
+      { at: 2, ours: streams.outputs.stderr, mode: 'write' },
+      { at: DESCRIPTORS.arguments, ours: pipes.arguments.read, mode: 'read' },
+      { at: DESCRIPTORS.command, ours: pipes.command.read, mode: 'read' },
+      { at: DESCRIPTORS.status, ours: pipes.status.write, mode: 'write' },
+      { at: DESCRIPTORS.seccomp, ours: seccomp, mode: 'read' },
+    ])
+    return { program, ...sockets }
+  } catch (error) {
+    for (const socket of [...opened, streams.stdout, streams.stderr]) socket.destroy()
+    throw error
+  } finally {
+    streams.release()
+    for (const descriptor of theirs) closeSync(descriptor)
   }
 }
 
@@ -133,11 +184,4 @@ function readStatus(pipe: Duplex): { first_pid: Promise<number | null>; exit_cod
     exit_code.resolve(numberOf('exit-code'))
   })
   return { first_pid: first_pid.promise, exit_code: exit_code.promise }
-}
-
-function pipeOf(child: ChildProcess, descriptor: number): Duplex {
-  const pipe = child.stdio.at(descriptor)
-  if (!(pipe instanceof Duplex))
-    throw new SandboxFault(`bubblewrap was started without descriptor ${descriptor}`)
-  return pipe
 }

@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
+import { runProgram } from './run-program.ts'
 import { type DiskUsage, SandboxFault } from './sandbox.ts'
+import type { Launch } from './starter.ts'
 
 export interface Measuring {
   /** Directories of this host, on one file system. */
@@ -30,7 +30,7 @@ const OWN_FILES =
   '--unshare-user --uid 0 --gid 0 --cap-add CAP_DAC_READ_SEARCH --dev-bind / / --die-with-parent --'
 
 async function walk({ directories, bwrap, signal }: Measuring, unit: string): Promise<number> {
-  const du = ['du', '--summarize', '--total', '--one-file-system', unit, '--', ...directories]
+  const du: Launch = ['du', '--summarize', '--total', '--one-file-system', unit, '--', ...directories]
   const total =
     (bwrap && (await readTotal([bwrap, ...OWN_FILES.split(' '), ...du], signal))) ||
     (await readTotal(du, signal))
@@ -38,7 +38,7 @@ async function walk({ directories, bwrap, signal }: Measuring, unit: string): Pr
   return Number(total)
 }
 
-const readTotal = async (command: string[], signal?: AbortSignal): Promise<string | undefined> =>
+const readTotal = async (command: Launch, signal?: AbortSignal): Promise<string | undefined> =>
   /^(\d+)\ttotal$/m.exec(await print(command, signal))?.[1]
 
 /** No directory has these files any more, and they take up space until the last process has closed them. */
@@ -57,15 +57,6 @@ async function measureDeleted({ directories, pids, signal }: Measuring): Promise
 }
 
 /** What a program prints, however it ends: both complain about files that vanish, and have told the rest. */
-async function print([program = '', ...args]: string[], signal?: AbortSignal): Promise<string> {
-  const child = spawn(program, args, {
-    stdio: ['ignore', 'pipe', 'ignore'],
-    env: { PATH: process.env.PATH, LC_ALL: 'C' },
-    killSignal: 'SIGKILL',
-    ...(signal ? { signal } : {}),
-  })
-  const failed = new Promise<never>((_, reject) => {
-    child.once('error', (error) => reject(new SandboxFault(`${program}: ${error.message}`, { cause: error })))
-  })
-  return Promise.race([text(child.stdout), failed])
+async function print(words: Launch, signal?: AbortSignal): Promise<string> {
+  return (await runProgram(words, signal)).stdout
 }

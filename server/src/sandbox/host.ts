@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, realpath, rm, writeFile } from 'node:fs/promises'
@@ -22,7 +23,7 @@ import {
   type SandboxSpec,
 } from './sandbox.ts'
 import { type SandboxRecord, SandboxRecords } from './sandbox-records.ts'
-import { openStandardStreams, spawnOn } from './standard-streams.ts'
+import { openStandardStreams } from './standard-streams.ts'
 
 interface Details {
   installation_id: string
@@ -199,7 +200,11 @@ class Host implements SandboxBackend {
     }
     await writeFile(script, `${move}${options.command}\n`, { mode: 0o600 })
     const streams = await openStandardStreams(directory, null, options.stdin)
-    const child = spawnOn(streams, [this.#shell, script], child_options)
+    const { stdout, stderr } = streams.outputs
+    const stdin = streams.stdin ?? (options.stdin === undefined ? 'ignore' : 'pipe')
+    // By Node, not by `startProgram`: the environment would stand in arguments, which everybody on the machine can read.
+    const child = spawn(this.#shell, [script], { ...child_options, stdio: [stdin, stdout, stderr] })
+    streams.release()
     const ended = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
       child.once('error', (error) => reject(new SandboxFault(`The shell did not start: ${error.message}`)))
       child.once('exit', (code, signal) => {

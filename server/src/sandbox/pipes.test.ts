@@ -17,7 +17,7 @@ after(() => {
 })
 
 test('pipes carry what is written, and have no name', async () => {
-  const [out, err] = await takePipes()
+  const { out, err } = await takePipes(['out', 'err'])
   assert.deepEqual(readdirSync(folder), [])
   const read = Buffer.alloc(8)
   for (const [pipe, word] of [

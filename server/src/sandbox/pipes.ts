@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process'
 import { closeSync, constants, openSync } from 'node:fs'
 import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { SandboxFault } from './sandbox.ts'
+import { startProgram } from './starter.ts'
 
 const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
 
@@ -15,40 +15,36 @@ export interface Pipe {
   write: number
 }
 
-/**
- * Made at a time. Node makes no pipes, so a program must, and starting one costs a large process dearly: the kernel copies
- * its page tables (22 ms at 500 MB), while nothing else runs.
- */
-const PAIRS = 16
+/** Made at a time: Node makes no pipes, so a program must. */
+const COUNT = 48
 
 const PREFIX = 'runyard-pipes-'
 /** Pipes lose their names within milliseconds. */
 const AGE_MS = 60_000
 
-const spare: Array<[Pipe, Pipe]> = []
+const spare: Pipe[] = []
 let making: Promise<void> | undefined
 
-/** Two pipes that have no name any more. */
-export async function takePipes(): Promise<[Pipe, Pipe]> {
-  for (;;) {
-    const pair = spare.pop()
-    if (pair) return pair
+/** Pipes that have no name any more, for what the caller names. */
+export async function takePipes<Name extends string>(names: readonly Name[]): Promise<Record<Name, Pipe>> {
+  while (spare.length < names.length) {
     making ??= makePipes().finally(() => {
       making = undefined
     })
     await making
   }
+  const taken = spare.splice(0, names.length)
+  return Object.fromEntries(names.map((name, index) => [name, taken[index]])) as Record<Name, Pipe>
 }
 
 async function makePipes(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), PREFIX))
-  const place = (name: string) => join(directory, name)
-  const names = Array.from({ length: PAIRS }, (_, index) => [`${index}-out`, `${index}-err`] as const)
+  const places = Array.from({ length: COUNT }, (_, index) => join(directory, String(index)))
   try {
-    // Not the service's own environment: others of its user could read its keys there.
-    const env = { PATH: process.env.PATH }
-    await promisify(execFile)('mkfifo', ['-m', '600', '--', ...names.flat().map(place)], { env })
-    for (const [out, err] of names) spare.push(openPair(place(out), place(err)))
+    const { ended } = await startProgram(['mkfifo', '-m', '600', '--', ...places])
+    const { code, signal } = await ended
+    if (code !== 0) throw new SandboxFault(`mkfifo ended with ${signal ?? code} in ${directory}`)
+    for (const place of places) spare.push(openPipe(place))
   } finally {
     await rm(directory, { recursive: true, force: true })
   }
@@ -67,22 +63,13 @@ export async function removeOldPipes(): Promise<number> {
   return removed
 }
 
-function openPair(out: string, err: string): [Pipe, Pipe] {
-  const opened: number[] = []
-  const open = (path: string, flags: number): number => {
-    const descriptor = openSync(path, flags)
-    opened.push(descriptor)
-    return descriptor
-  }
-  // Our end first and without blocking: then opening the other end does not block either.
-  const openPipe = (path: string): Pipe => ({
-    read: open(path, O_RDONLY | O_NONBLOCK),
-    write: open(path, O_WRONLY),
-  })
+/** Our end first and without blocking: then opening the other end does not block either. */
+function openPipe(path: string): Pipe {
+  const read = openSync(path, O_RDONLY | O_NONBLOCK)
   try {
-    return [openPipe(out), openPipe(err)]
+    return { read, write: openSync(path, O_WRONLY) }
   } catch (error) {
-    for (const descriptor of opened) closeSync(descriptor)
+    closeSync(read)
     throw error
   }
 }

@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
+import { startCompanion } from './companion.ts'
 import { findProgram } from './find-program.ts'
 import { PROXY_PLACE, PROXY_URL, quote, type SandboxEgress, SandboxFault } from './sandbox.ts'
-import { letGo, type Uplink } from './sandbox-network.ts'
+import type { Uplink } from './sandbox-network.ts'
 
 const { address: ADDRESS, port: PORT } = PROXY_PLACE
 /** As `/proc/net/tcp` writes the address, followed by nobody, in the state of one that listens. */
@@ -15,7 +14,6 @@ const MAX_CONNECTIONS = 64
 const HALF_OPEN_SECONDS = 300
 const READY_LIMIT_MS = 10_000
 const LOOK_MS = 2
-const MESSAGE_BYTES = 1_000
 
 /** What makes a way into a network namespace that has none. */
 export interface ProxyPrograms {
@@ -60,52 +58,36 @@ export async function connectProxy(
   const enter = root ? [] : ['--preserve-credentials', `--user=${namespaces}/user`]
   const user = uid === null ? [] : [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--no-new-privs']
   const joining = join_files.map((file) => `echo 0 > ${quote(file)} || exit 125; `).join('')
-  const child = spawn(
+  const program = await startCompanion([
     '/bin/sh',
-    [
-      ...['-c', `${joining}exec "$@"`, 'sh', nsenter],
-      ...[...enter, `--net=${namespaces}/net`, '--'],
-      // It must not outlive the service.
-      ...[setpriv, ...user, '--pdeathsig', 'KILL', '--'],
-      ...[socat, '-t', String(HALF_OPEN_SECONDS)],
-      `TCP4-LISTEN:${PORT},bind=${ADDRESS},backlog=64,fork,max-children=${MAX_CONNECTIONS}`,
-      `UNIX-CONNECT:${socket}`,
-    ],
-    // A session of its own: a terminal's Ctrl-C must not take the network away from a command that goes on.
-    { detached: true, env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] },
-  )
-  let said = ''
-  child.stderr.on('data', (data: Buffer) => {
-    if (said.length < MESSAGE_BYTES) said += data
-  })
-  child.stderr.on('error', () => {})
-  let ended = false
-  const end = Promise.race([once(child, 'close'), once(child, 'error')])
-  end
-    .catch(() => {})
-    .finally(() => {
-      ended = true
-    })
+    ...['-c', `${joining}exec "$@"`, 'sh', nsenter],
+    ...[...enter, `--net=${namespaces}/net`, '--'],
+    // It must not outlive the service.
+    ...[setpriv, ...user, '--pdeathsig', 'KILL', '--'],
+    ...[socat, '-t', String(HALF_OPEN_SECONDS)],
+    `TCP4-LISTEN:${PORT},bind=${ADDRESS},backlog=64,fork,max-children=${MAX_CONNECTIONS}`,
+    `UNIX-CONNECT:${socket}`,
+  ])
   const close = () => {
     closed.removeEventListener('abort', close)
-    child.kill('SIGKILL')
+    program.kill()
   }
   if (closed.aborted) close()
   else closed.addEventListener('abort', close)
   const since = performance.now()
   for (;;) {
-    if ((await isListening(pid)) && !ended) {
-      letGo(child)
+    if ((await isListening(pid)) && !program.has_ended) {
+      program.keepAwake(false)
       return {
         close,
         get is_open() {
-          return !ended && !closed.aborted
+          return !program.has_ended && !closed.aborted
         },
       }
     }
-    if (ended || performance.now() - since > READY_LIMIT_MS) {
+    if (program.has_ended || performance.now() - since > READY_LIMIT_MS) {
       close()
-      throw new SandboxFault(`The sandbox got no way to the proxy${said && `: ${said.trim()}`}`)
+      throw new SandboxFault(`The sandbox got no way to the proxy${program.said && `: ${program.said}`}`)
     }
     await wait(LOOK_MS)
   }

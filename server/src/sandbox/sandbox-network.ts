@@ -1,18 +1,18 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { Socket } from 'node:net'
-import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
+import { startCompanion } from './companion.ts'
+import { takePipes } from './pipes.ts'
 import { SandboxFault } from './sandbox.ts'
+import type { Launch } from './starter.ts'
 
 const TUN = '/dev/net/tun'
 /** What slirp4netns answers names at, inside. */
 export const NAME_SERVER = '10.0.2.3'
 const READY_LIMIT_MS = 10_000
 const LOOK_MS = 2
-const MESSAGE_BYTES = 1_000
 
 /** A way out for one network namespace. */
 export interface Uplink {
@@ -71,56 +71,50 @@ export async function connectNetwork(
   pid: number,
   uid: number | null,
 ): Promise<Uplink> {
-  const [file = '', ...args] = [
+  const pipes = await takePipes(['ready', 'life'])
+  const ready = new Socket({ fd: pipes.ready.read, readable: true, writable: false })
+  const life = new Socket({ fd: pipes.life.write, readable: false, writable: true })
+  for (const stream of [ready, life]) stream.on('error', () => {})
+  const words: Launch = [
     ...prefixOf(network, uid),
-    network.slirp4netns,
     ...['--configure', '--mtu=65520', '--disable-host-loopback'],
     ...['--enable-sandbox', '--enable-seccomp'],
     // It ends when the other end of this descriptor is closed, however that happens.
     ...['--ready-fd=3', '--exit-fd=4', String(pid), 'tap0'],
   ]
-  // A session of its own: a terminal's Ctrl-C must not take the network away from a command that goes on.
-  const child = spawn(file, args, {
-    detached: true,
-    env: {},
-    cwd: '/',
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+  const program = await startCompanion(words, [
+    { at: 3, ours: pipes.ready.write, mode: 'write' },
+    { at: 4, ours: pipes.life.read, mode: 'read' },
+  ]).finally(() => {
+    closeSync(pipes.ready.write)
+    closeSync(pipes.life.read)
   })
-  const close = () => void child.kill('SIGKILL')
-  const [ready, life] = [child.stdio[3], child.stdio[4]]
-  for (const stream of [ready, life, child.stderr]) stream?.on('error', () => {})
-  let said = ''
-  child.stderr?.on('data', (data: Buffer) => {
-    if (said.length < MESSAGE_BYTES) said += data
-  })
-  let is_open = true
-  const ended = once(child, 'close').then(() => {
-    is_open = false
-    throw new SandboxFault(`The sandbox got no network: ${said.trim()}`)
+  const close = () => {
+    life.destroy()
+    program.kill()
+  }
+  const ended = program.ended.then(() => {
+    throw new SandboxFault(`The sandbox got no network: ${program.said}`)
   })
   ended.catch(() => {})
   try {
-    if (!(ready instanceof Readable))
-      throw new SandboxFault('slirp4netns was started without its descriptors')
     await Promise.race([once(ready, 'data', { signal: AbortSignal.timeout(READY_LIMIT_MS) }), ended])
-    letGo(child)
+    // From here on it does not keep the service from its end: whatever uses the network does.
+    program.keepAwake(false)
+    life.unref()
     return {
       close,
       get is_open() {
-        return is_open
+        return !program.has_ended
       },
     }
   } catch (error) {
     close()
     if (error instanceof SandboxFault) throw error
     throw new SandboxFault('The sandbox got no network in time', { cause: error })
+  } finally {
+    ready.destroy()
   }
-}
-
-/** From here on it does not keep the service from its end: whatever uses the network does. */
-export function letGo(child: ChildProcess): void {
-  child.unref()
-  for (const stream of child.stdio) if (stream instanceof Socket) stream.unref()
 }
 
 function isUsable(path: string): boolean {
@@ -132,10 +126,11 @@ function isUsable(path: string): boolean {
   }
 }
 
-/** What the stack is started by. */
-function prefixOf({ as_root, unshare, setpriv }: SandboxNetwork, uid: number | null): string[] {
+/** The stack, and what starts it. */
+function prefixOf({ as_root, slirp4netns, unshare, setpriv }: SandboxNetwork, uid: number | null): Launch {
   // It takes all mounts away from itself. Those that are shared, such as those of containers that are just being made, would go
   // from the machine as well.
-  if (as_root) return [unshare, '--mount', '--propagation', 'private', '--']
-  return uid === null ? [] : [setpriv, `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--']
+  if (as_root) return [unshare, '--mount', '--propagation', 'private', '--', slirp4netns]
+  if (uid === null) return [slirp4netns]
+  return [setpriv, `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--', slirp4netns]
 }

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { runProgram } from './run-program.ts'
+import { SandboxFault } from './sandbox.ts'
+import { startProgram } from './starter.ts'
+
+/** The shell that starts programs for this process. */
+const findStarter = (): number => {
+  const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], {
+    encoding: 'utf8',
+  })
+  return Number.parseInt(children.split('\n').find((line) => line.endsWith('/bin/sh -s')) ?? '', 10)
+}
+
+const zombiesOf = (pid: number): string =>
+  spawnSync('ps', ['-o', 'stat=', '--ppid', String(pid)], { encoding: 'utf8' }).stdout.replaceAll(/[^Z]/g, '')
+
+test('a program gets its words as they are, and says how it ended', async () => {
+  const words = ['two words', "it's", 'two\nlines', '$HOME `id` "\\', '', '; exit 7 #']
+  assert.deepEqual(await runProgram(['printf', '%s|', ...words]), {
+    ...{ code: 0, signal: null, stderr: '' },
+    stdout: `${words.join('|')}|`,
+  })
+  const failing = await runProgram(['/bin/sh', '-c', 'echo no >&2; exit 3'])
+  assert.deepEqual(failing, { code: 3, signal: null, stdout: '', stderr: 'no\n' })
+  assert.equal((await runProgram(['/bin/sh', '-c', 'kill -9 $$'])).signal, 'SIGKILL')
+  assert.equal((await runProgram(['/nowhere/at-all'])).code, 127)
+})
+
+test('a program has its descriptors, an empty input, a session of its own and no key of the service', async () => {
+  process.env.RUNYARD_TEST_KEY = 'canary'
+  const seen = await runProgram(['/bin/sh', '-c', 'cat; ls -l /proc/self/fd; ps -o sid= -p $$; echo $$; env'])
+  delete process.env.RUNYARD_TEST_KEY
+  assert.doesNotMatch(seen.stdout, /canary/)
+  const descriptors = [...seen.stdout.matchAll(/ (\d+) -> (\S+)/g)].map(([, number, to = '']) => [
+    number,
+    to.split(':')[0],
+  ])
+  assert.deepEqual(
+    descriptors
+      .filter(([number, to]) => Number(number) < 10 && !to?.startsWith('/proc/'))
+      .map(([number]) => number),
+    ['0', '1', '2'],
+  )
+  const [sid, pid] = seen.stdout
+    .split('\n')
+    .filter((line) => /^ *\d+$/.test(line))
+    .map(Number)
+  assert.equal(sid, pid)
+})
+
+test('the signal kills a program and what it started', async () => {
+  const over = new AbortController()
+  const running = runProgram(['/bin/sh', '-c', 'sleep 60 & echo $!; wait'], over.signal)
+  const early = new AbortController()
+  early.abort()
+  // However far they have come: until they have a session of their own, there is none to kill.
+  const killed = await Promise.all(
+    Array.from({ length: 20 }, () => runProgram(['sleep', '60'], early.signal)),
+  )
+  assert.deepEqual([...new Set(killed.map(({ signal }) => signal))], ['SIGKILL'])
+  over.abort()
+  assert.equal((await running).signal, 'SIGKILL')
+})
+
+test('a program that cannot be given a descriptor does not start', async () => {
+  await assert.rejects(startProgram(['true'], [{ at: 1, ours: 9999, mode: 'write' }]), SandboxFault)
+})
+
+test('what ended leaves no zombie, however much there was', async () => {
+  await Promise.all(Array.from({ length: 50 }, () => runProgram(['true'])))
+  await runProgram(['true'])
+  assert.equal(zombiesOf(findStarter()), '')
+})
+
+test('when the shell is killed its programs are told to be gone, and the next one starts', async () => {
+  const { kill, ended } = await startProgram(['sleep', '60'])
+  process.kill(findStarter(), 'SIGKILL')
+  await assert.rejects(ended, SandboxFault)
+  kill()
+  assert.equal((await runProgram(['true'])).code, 0)
+})
+
+test('a program that asked for it dies with the service, whatever killed that', async () => {
+  const script = `
+    import { readFileSync } from 'node:fs'
+    import { setImmediate } from 'node:timers/promises'
+    import { startProgram } from ${JSON.stringify(new URL('./starter.ts', import.meta.url).href)}
+    const { pid } = await startProgram(['setpriv', '--pdeathsig', 'KILL', 'sleep', '60'])
+    console.log(pid)
+    while (!readFileSync(\`/proc/\${pid}/comm\`, 'utf8').startsWith('sleep')) await setImmediate()
+    process.kill(process.pid, 'SIGKILL')`
+  const { stdout, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+  })
+  assert.equal(signal, 'SIGKILL')
+  const isThere = () => {
+    try {
+      return !/^State:\s+Z/m.test(readFileSync(`/proc/${Number(stdout)}/status`, 'utf8'))
+    } catch {
+      return false
+    }
+  }
+  for (const since = Date.now(); isThere(); await new Promise((resolve) => setTimeout(resolve, 10)))
+    assert.ok(Date.now() - since < 10_000, 'it still runs')
+})
+
+test('what nobody waits for keeps no process from its end', () => {
+  const script = `
+    import { startProgram } from ${JSON.stringify(new URL('./starter.ts', import.meta.url).href)}
+    const { keepAwake } = await startProgram(['sleep', '60'])
+    keepAwake(false)`
+  const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], { timeout: 60_000 })
+  assert.equal(child.status, 0)
+})

@@ -1,0 +1,179 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { Socket } from 'node:net'
+import { constants } from 'node:os'
+import { createInterface } from 'node:readline'
+import { quote, SandboxFault } from './sandbox.ts'
+
+/** A program and its arguments. */
+export type Launch = readonly [file: string, ...args: string[]]
+
+/** A descriptor of the service's that a program gets. The program opens it anew: whether ours blocks is not passed on. */
+export interface Descriptor {
+  /** Its number in the program, 0 to 8. */
+  at: number
+  ours: number
+  mode: 'read' | 'write'
+}
+
+export interface ProgramEnd {
+  code: number | null
+  /** By its name, such as `SIGKILL`. An exit code of 128 + n cannot be told from signal n. */
+  signal: string | null
+}
+
+/** A started program, in a session of its own: a terminal's Ctrl-C is for the service alone. */
+export interface Program {
+  /** Of the program, and of its session. */
+  pid: number
+  /** Rejects with `SandboxFault` where nobody knows, because the shell that started it was killed. */
+  ended: Promise<ProgramEnd>
+  /** Whether it keeps the service from its end. It does at first. */
+  keepAwake(awake: boolean): void
+  /** Kills it and what is left in its session. */
+  kill(): void
+}
+
+interface Entry {
+  pid: number | null
+  has_descriptors: boolean
+  watcher: number | null
+  end: ProgramEnd | null
+  started: PromiseWithResolvers<number>
+  ended: PromiseWithResolvers<ProgramEnd>
+  keeps_awake: boolean
+}
+
+let starter: Starter | null = null
+
+/**
+ * Starts a program with an empty input, no outputs, `/` as its directory and the `PATH` of the service, but for `descriptors`, which
+ * may be closed once this has resolved. Throws `SandboxFault`. A file that does not exist ends with code 127.
+ */
+export function startProgram(words: Launch, descriptors: readonly Descriptor[] = []): Promise<Program> {
+  if (!starter?.is_open) starter = new Starter()
+  return starter.start(words, descriptors)
+}
+
+/**
+ * A small shell beside the service, which starts programs for it. Node starts one by a fork: the kernel copies the page tables of
+ * the whole process, 5 ms and more at 240 MB, while nothing else runs. The shell has next to none.
+ *
+ * Each program has a watcher, a copy of the shell, which waits for it and says how it ended. When the service ends, however it
+ * does, the shell comes to the end of its input and kills the watchers, and with them all that asked to die with its parent.
+ */
+class Starter {
+  readonly #shell: ChildProcess
+  readonly #entries = new Map<number, Entry>()
+  #last_id = 0
+  is_open = true
+
+  constructor() {
+    // Not the service's own environment: others of its user could read its keys there.
+    const env = { PATH: process.env.PATH, LC_ALL: 'C' }
+    const stdio = ['pipe', 'pipe', 'ignore'] as const
+    this.#shell = spawn('/bin/sh', ['-s'], { cwd: '/', detached: true, env, stdio: [...stdio] })
+    const { stdin, stdout } = this.#shell
+    if (!stdin || !stdout) throw new SandboxFault('The shell was started without pipes')
+    stdin.on('error', () => {})
+    stdout.on('error', () => {})
+    createInterface({ input: stdout }).on('line', (line) => this.#take(line))
+    this.#shell.once('error', ({ message }) => this.#end(message))
+    this.#shell.once('exit', (code, signal) => this.#end(`it ended with ${signal ?? code}`))
+    this.#tell("trap 'kill -9 0' EXIT")
+    this.#shell.unref()
+    if (stdin instanceof Socket) stdin.unref()
+    this.#setAwake()
+  }
+
+  async start(words: Launch, descriptors: readonly Descriptor[]): Promise<Program> {
+    this.#last_id += 1
+    const id = this.#last_id
+    const entry: Entry = {
+      ...{ pid: null, has_descriptors: false, watcher: null, end: null, keeps_awake: true },
+      started: Promise.withResolvers(),
+      ended: Promise.withResolvers(),
+    }
+    entry.ended.promise.catch(() => {})
+    this.#entries.set(id, entry)
+    this.#setAwake()
+    const opened = descriptors.map(
+      ({ at, ours, mode }) => `${at}${mode === 'read' ? '<' : '>'}/proc/${process.pid}/fd/${ours}`,
+    )
+    const streams = ['9>&1', '</dev/null', '>/dev/null', '2>/dev/null', ...opened].join(' ')
+    const program = `{ echo "opened ${id}" >&9; exec setsid ${words.map(quote).join(' ')} 9>&-; } ${streams}`
+    this.#tell(
+      `{ ${program} & echo "pid ${id} $!"; wait $!; echo "ended ${id} $?"; } & echo "watcher ${id} $!"`,
+    )
+    const pid = await entry.started.promise
+    return {
+      pid,
+      ended: entry.ended.promise,
+      keepAwake: (awake) => {
+        entry.keeps_awake = awake
+        this.#setAwake()
+      },
+      kill() {
+        if (kill(-pid) || entry.end) return
+        // It has its descriptors, but no session yet, unless it has just made one and gone on.
+        kill(pid)
+        kill(-pid)
+      },
+    }
+  }
+
+  #tell(command: string): void {
+    this.#shell.stdin?.write(`${command}\n`)
+  }
+
+  #take(line: string): void {
+    const [what, id = '', number] = line.split(' ')
+    const entry = this.#entries.get(Number(id))
+    if (!entry) return
+    if (what === 'pid') entry.pid = Number(number)
+    if (what === 'opened') entry.has_descriptors = true
+    if (what === 'watcher') entry.watcher = Number(number)
+    if (what === 'ended') entry.end = readEnd(Number(number))
+    if (entry.pid !== null && entry.has_descriptors) entry.started.resolve(entry.pid)
+    if (!entry.end || entry.watcher === null) return
+    entry.started.reject(new SandboxFault('A program did not get its descriptors'))
+    entry.ended.resolve(entry.end)
+    this.#entries.delete(Number(id))
+    // Else it would stay as a zombie.
+    this.#tell(`wait ${entry.watcher}`)
+    this.#setAwake()
+  }
+
+  #end(why: string): void {
+    if (!this.is_open) return
+    this.is_open = false
+    if (this.#shell.pid !== undefined) kill(-this.#shell.pid)
+    const fault = new SandboxFault(`The shell that starts programs is gone: ${why}`)
+    for (const { started, ended } of this.#entries.values()) {
+      started.reject(fault)
+      ended.reject(fault)
+    }
+    this.#entries.clear()
+  }
+
+  /** What nobody waits for does not keep the service from its end. */
+  #setAwake(): void {
+    const { stdout } = this.#shell
+    if (!(stdout instanceof Socket)) return
+    const awake = this.is_open && [...this.#entries.values()].some(({ keeps_awake }) => keeps_awake)
+    awake ? stdout.ref() : stdout.unref()
+  }
+}
+
+/** A process, or a group of them; false: there is none. */
+function kill(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL')
+  } catch {
+    return false
+  }
+}
+
+function readEnd(code: number): ProgramEnd {
+  const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0]
+  return signal === undefined ? { code, signal: null } : { code: null, signal }
+}

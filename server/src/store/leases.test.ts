@@ -149,6 +149,15 @@ onEitherDatabase('leases', (open) => {
     assert.equal(new Set(claimed).size, 48)
   })
 
+  test('a look for runs writes nothing where none waits', async () => {
+    const worker = await addWorker(db, { pool: randomUUID() })
+    const looked = await db.transaction().execute(async (trx) => {
+      assert.deepEqual(await claimRuns(trx, worker, 4), [])
+      return await sql<{ xid: string | null }>`select pg_current_xact_id_if_assigned()::text as xid`.execute(trx)
+    })
+    assert.equal(looked.rows[0]?.xid, null)
+  })
+
   test('principals share fairly; within one, priority goes before age', async () => {
     const pool = randomUUID()
     const busy = await addPrincipal(db)

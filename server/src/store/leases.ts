@@ -42,7 +42,10 @@ export async function beat(db: Db, worker_id: string): Promise<boolean> {
   return kept.rows.length > 0
 }
 
-/** At most `n` runs, now CLAIMED by this worker; none when it is lost. The rules stand beside the SQL function. */
+/**
+ * At most `n` runs, now CLAIMED by this worker; none when it is lost. The rules stand beside the SQL function, which locks rows
+ * and so costs a commit: it is called only where a run waits.
+ */
 export async function claimRuns(
   db: Db,
   worker: { worker_id: string; pool: string },
@@ -50,7 +53,9 @@ export async function claimRuns(
 ): Promise<Lease[]> {
   const claimed = await sql<{ run_id: string; attempt: number }>`
     select claimed_run as run_id, claimed_attempt as attempt
-    from claim(${worker.pool}, ${worker.worker_id}, ${n}::int)`.execute(db)
+    from claim(${worker.pool}, ${worker.worker_id}, ${n}::int)
+    where exists (select from runs where (state = 'QUEUED' or debug = 'waiting') and worker_id is null
+      and pool = ${worker.pool})`.execute(db)
   return claimed.rows.map((row) => ({ ...row, worker_id: worker.worker_id }))
 }
 

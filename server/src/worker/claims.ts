@@ -76,7 +76,8 @@ export class Claims {
       const free = slots - this.#executions.slots_taken
       const room = await this.#hasRoom()
       const claimed = free > 0 && room ? await this.#claim(free) : 0
-      if (claimed > 0 && this.#executions.slots_taken < slots) continue
+      // Fewer than there was room for: no more wait, or they may not be claimed now.
+      if (free > 0 && claimed === free && this.#executions.slots_taken < slots) continue
       const { signal } = this.#closing
       await Promise.race([waiting, wait(CLAIM_POLL_MS, undefined, { signal }).catch(() => {})])
     }

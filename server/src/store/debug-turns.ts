@@ -5,6 +5,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from './db.ts'
+import { telling } from './hint.ts'
 import { held, type Lease, retention } from './leases.ts'
 import { asJson } from './storable.ts'
 
@@ -44,10 +45,12 @@ interface DebugEnd {
   /** The worker is gone, or gives the run up with the turn. */
   releases: boolean
   skip_locked?: boolean
+  /** What is told at the commit. */
+  hint?: string | null
 }
 
 /** Ends debug turns, each with the event that says so. What they took counts for the run's budget. */
-async function endTurns(db: Db, { which, ending, releases, skip_locked }: DebugEnd) {
+async function endTurns(db: Db, { which, ending, releases, skip_locked, hint = null }: DebugEnd) {
   const { state, status_message, session } = ending
   const ended = await sql<{ run_id: string; pool: string }>`
     with before as materialized (
@@ -69,7 +72,7 @@ async function endTurns(db: Db, { which, ending, releases, skip_locked }: DebugE
     kept as (
       update sandboxes s set idle_until = greatest(s.idle_until, c.debug_until) from changed c where s.run_id = c.run_id)
     ${releases ? sql`, voided as (delete from open_messages m using changed c where m.run_id = c.run_id)` : sql``}
-    select run_id, pool from changed`.execute(db)
+    select run_id, pool${telling(hint)} from changed`.execute(db)
   return ended.rows
 }
 
@@ -78,9 +81,10 @@ export async function finishDebugTurn(
   db: Db,
   lease: Lease,
   ending: DebugEnding,
+  hint: string | null,
 ): Promise<'finished' | 'undelivered' | null> {
   const which = sql`where ${held(lease)} and r.debug = 'working' and r.undelivered = 0`
-  if ((await endTurns(db, { which, ending, releases: false })).length > 0) return 'finished'
+  if ((await endTurns(db, { which, ending, releases: false, hint })).length > 0) return 'finished'
   const found = await sql<{ is_working: boolean; undelivered: number; is_over: boolean }>`
     select debug is not distinct from 'working' as is_working, undelivered, exists (select from events e
       where e.run_id = runs.run_id and e.type = 'debug.ended' and (e.data->>'attempt')::int = attempt) as is_over

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { OUTPUT_BYTES } from '../contract/conversation.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { Db } from './db.ts'
+import { telling } from './hint.ts'
 import { held, type Lease } from './leases.ts'
 import { PAGE_BYTES } from './page.ts'
 import { keepUsage } from './run-usage.ts'
@@ -36,6 +37,7 @@ export async function appendEvents(
   lease: Lease,
   batch: number,
   events: readonly NewEvent[],
+  hint: string | null = null,
 ): Promise<'stored' | 'waiting' | 'lost'> {
   if (events.length === 0) return 'waiting'
   const usage = events.filter((event) => event.type === 'usage').map((event) => event.data)
@@ -75,7 +77,7 @@ export async function appendEvents(
       insert into events (run_id, sequence, type, data)
       select o.run_id, o.last_sequence - ${events.length} + e.place, e.event->>'type', e.event->'data'
       from owned o, jsonb_array_elements(${json(events)}) with ordinality e (event, place))
-    select waiting from owned`.execute(db)
+    select waiting${telling(hint)} from owned`.execute(db)
   const [row] = appended.rows
   if (row) return row.waiting ? 'waiting' : 'stored'
   const stored = await sql`select 1 from runs where ${held(lease)} and batch >= ${batch}::int`.execute(db)
@@ -182,6 +184,7 @@ export async function writeOpenMessages(
   db: Db,
   lease: Lease,
   messages: readonly OpenMessage[],
+  hint: string | null = null,
 ): Promise<boolean> {
   const written = await sql`
     with owned as (select run_id from runs where ${held(lease)} and ${AT_WORK} and state <> 'CLAIMED'),
@@ -190,6 +193,6 @@ export async function writeOpenMessages(
       select o.run_id, m.message_id, ${lease.attempt}, m.text
       from owned o, jsonb_to_recordset(${json(messages)}) m (message_id text, text text)
       on conflict (run_id, message_id) do update set text = excluded.text, attempt = excluded.attempt)
-    select 1 from owned`.execute(db)
+    select 1${telling(hint)} from owned`.execute(db)
   return written.rows.length > 0
 }

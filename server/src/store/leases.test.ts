@@ -153,7 +153,9 @@ onEitherDatabase('leases', (open) => {
     const worker = await addWorker(db, { pool: randomUUID() })
     const looked = await db.transaction().execute(async (trx) => {
       assert.deepEqual(await claimRuns(trx, worker, 4), [])
-      return await sql<{ xid: string | null }>`select pg_current_xact_id_if_assigned()::text as xid`.execute(trx)
+      return await sql<{ xid: string | null }>`select pg_current_xact_id_if_assigned()::text as xid`.execute(
+        trx,
+      )
     })
     assert.equal(looked.rows[0]?.xid, null)
   })

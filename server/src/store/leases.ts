@@ -12,6 +12,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { RunState } from '../contract/state.ts'
 import type { Db } from './db.ts'
+import { telling } from './hint.ts'
 import { AT_WORK } from './sql-fragments.ts'
 
 export interface Lease {
@@ -110,6 +111,7 @@ export async function acknowledgeInterrupt(db: Db, lease: Lease, sequence: numbe
 export async function releaseRun(
   db: Db,
   lease: Lease,
+  hint: string | null = null,
 ): Promise<{ released: boolean; claimable_in: string | null }> {
   const released = await sql<{ is_claimable: boolean; pool: string }>`
     with released as (
@@ -123,7 +125,9 @@ export async function releaseRun(
       update sandboxes s set idle_until = clock_timestamp() + ${idleTime('r')}
       from released r where s.run_id = r.run_id and s.attempt = ${lease.attempt}),
     voided as (delete from open_messages m using released r where m.run_id = r.run_id)
-    select state = 'QUEUED' or debug is not null as is_claimable, pool from released`.execute(db)
+    select state = 'QUEUED' or debug is not null as is_claimable, pool${telling(hint)} from released`.execute(
+    db,
+  )
   const row = released.rows[0]
   return { released: row !== undefined, claimable_in: row?.is_claimable ? row.pool : null }
 }

@@ -24,6 +24,7 @@ import {
   openWindow,
   type SessionEnd,
 } from './debug-turns.ts'
+import { telling } from './hint.ts'
 import { held, type Lease } from './leases.ts'
 import { changeOrRefuse, refusalOfEnded, visibleTo } from './runs.ts'
 import { AT_WORK, among, now } from './sql-fragments.ts'
@@ -58,6 +59,8 @@ interface Change {
   /** More that belongs to it: `, name as (…)`, told from `changed`. */
   also?: RawBuilder<unknown>
   skip_locked?: boolean
+  /** What is told at the commit. */
+  hint?: string | null
 }
 
 interface Changed {
@@ -104,15 +107,21 @@ async function change(db: Db, to: Change): Promise<Changed[]> {
     -- Processes hear of it by the Watch.
     , ${outboxOfChanged}
     ${to.also ?? sql``}
-    select run_id, pool from changed`.execute(db)
+    select run_id, pool${telling(to.hint ?? null)} from changed`.execute(db)
   return done.rows
 }
 
 const voided = sql`, voided as (delete from open_messages m using changed c where m.run_id = c.run_id)`
 
 /** CLAIMED → INPROGRESS. False: the lease is lost or the run was cancelled. */
-export async function startRun(db: Db, lease: Lease, resolved: ResolvedRun): Promise<boolean> {
+export async function startRun(
+  db: Db,
+  lease: Lease,
+  resolved: ResolvedRun,
+  hint: string | null = null,
+): Promise<boolean> {
   const changed = await change(db, {
+    hint,
     which: sql`where ${held(lease)}`,
     from: ['CLAIMED'],
     to: sql`'INPROGRESS'`,
@@ -143,8 +152,10 @@ export async function finishRun(
   db: Db,
   lease: Lease,
   ending: Ending,
+  hint: string | null = null,
 ): Promise<'finished' | 'undelivered' | 'lost'> {
   const changed = await change(db, {
+    hint,
     which: sql`where ${held(lease)} and r.undelivered = 0`,
     from: WORKING_STATES,
     to: sql`${ending.state}::text`,
@@ -153,7 +164,7 @@ export async function finishRun(
     set: sql`, result = coalesce(${asJson(ending.result)}, c.result), lost_attempts = 0`,
   })
   if (changed.length > 0) return 'finished'
-  const debugged = await finishDebugTurn(db, lease, ending)
+  const debugged = await finishDebugTurn(db, lease, ending, hint)
   if (debugged) return debugged
   const kept = await sql<{ state: RunState; working: boolean; undelivered: number }>`
     select state, state in (${among(WORKING_STATES)}) as working, undelivered from runs where ${held(lease)}`.execute(

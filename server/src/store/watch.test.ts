@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { onEachDatabase } from '../../test/support/databases.ts'
 import { addPrincipal, addRun, cancel } from '../../test/support/stored.ts'
 import type { Store } from './db.ts'
+import { telling } from './hint.ts'
 import { Watch } from './watch.ts'
 
 async function until(done: () => boolean): Promise<void> {
@@ -62,6 +63,48 @@ onEachDatabase('watch', (open) => {
     speaker.touchPool('any')
     await until(() => heard === 2)
     stop()
+  })
+
+  test('what a statement tells at its commit is heard, and never where it changed no row', async () => {
+    const [run_id, unchanged] = [randomUUID(), randomUUID()]
+    const heard: string[] = []
+    const stops = [
+      hearer.onRun(run_id, () => heard.push('run')),
+      hearer.onOrder(run_id, () => heard.push('order')),
+      hearer.onRun(unchanged, () => heard.push('unchanged')),
+      hearer.onPool('told', () => heard.push('pool')),
+    ]
+    const tell = (hint: string | null, rows: number) => {
+      assert.notEqual(hint, null)
+      return sql`select 1${telling(hint)} from generate_series(1, ${rows}::int)`.execute(store.db)
+    }
+    await tell(speaker.takeHint({ logged: unchanged }), 0)
+    // Callers want nothing by what the run's own worker wrote.
+    await tell(speaker.takeHint({ logged: run_id }), 1)
+    await until(() => heard.length > 0)
+    assert.deepEqual(heard.splice(0), ['run'])
+    await tell(speaker.takeHint({ run_ids: [run_id], pool: 'told' }), 1)
+    await until(() => heard.length >= 3)
+    assert.deepEqual(heard, ['run', 'order', 'pool'])
+    for (const stop of stops) stop()
+  })
+
+  test('a process with much to tell does so after the commits, many at once', async () => {
+    const busy = new Watch(store)
+    const run_id = randomUUID()
+    const heard: string[] = []
+    const stops = [
+      hearer.onRun(run_id, () => heard.push('run')),
+      hearer.onOrder(run_id, () => heard.push('order')),
+    ]
+    const hints = Array.from({ length: 1_000 }, () => busy.takeHint({ logged: run_id }))
+    assert(hints.includes(null))
+    busy.touchLog(run_id)
+    assert.equal(busy.takeHint({ logged: run_id }), null, 'It would overtake what is told soon.')
+    await until(() => heard.length > 0)
+    assert.deepEqual(heard, ['run'])
+    for (const stop of stops) stop()
+    await busy.close()
   })
 
   test('many runs at once are all heard, though a notification holds few', async () => {

@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
 import type { Store } from './db.ts'
+import { CHANNEL } from './hint.ts'
 
-const CHANNEL = 'runyard'
 /** At most this often: a NOTIFY inside each commit cut inserts to a third. */
 const INTERVAL_MS = 20
+/** A process that was quiet may tell so many times in a row. */
+const BURST = 16
 /** PostgreSQL refuses payloads of 8,000 bytes; a run id takes 39. */
 const IDS_PER_PAYLOAD = 150
 const POLL_MS = 1_000
@@ -12,24 +14,33 @@ interface Hint {
   runs: string[]
   /** Pools in which a run became claimable. */
   pools: string[]
+  /** The runs' own workers wrote this, so no caller wants anything of them. */
+  logged?: boolean
 }
+
+/** What a statement tells at its commit. */
+type Told = { run_ids: readonly string[]; pool: string } | { logged: string }
 
 type Listener = () => void
 
 /**
- * Tells other processes what changed, after the commit, many ids in one NOTIFY; and hears what they say. Only a hint:
+ * Tells other processes what changed: at the commit, as part of the statement, while a process has little to tell; after it, many
+ * ids in one NOTIFY, when it has more. And hears what others say. Only a hint:
  * followed runs are polled each second as well, and so is what listens to everything, so a lost notification costs a second
  * and nothing else. One a process.
  */
 export class Watch {
   readonly #store: Store
   readonly #runs = new Map<string, Set<Listener>>()
+  readonly #orders = new Map<string, Set<Listener>>()
   readonly #pools = new Map<string, Set<Listener>>()
   readonly #any = new Set<Listener>()
   readonly #seen = new Map<string, string>()
-  #pending = { runs: new Set<string>(), pools: new Set<string>() }
+  #pending = nothing()
   #flushing: NodeJS.Timeout | undefined
   #last_flush = 0
+  /** When all that was told so far would have been told at one NOTIFY in `INTERVAL_MS`. */
+  #even_at = 0
   #poll: NodeJS.Timeout | undefined
   #unlisten: (() => Promise<void>) | undefined
   #closed = false
@@ -49,6 +60,25 @@ export class Watch {
     this.#scheduleFlush()
   }
 
+  /** The same, where the run's own worker wrote it. */
+  touchLog(run_id: string): void {
+    this.#pending.logs.add(run_id)
+    this.#scheduleFlush()
+  }
+
+  /**
+   * A payload for `telling`, which saves the commit of a NOTIFY. `null`: this process has told much, so touch what changed after the
+   * commit.
+   */
+  takeHint(told: Told): string | null {
+    if ('run_ids' in told && told.run_ids.length > IDS_PER_PAYLOAD) return null
+    const now = performance.now()
+    if (this.#flushing || this.#closed || this.#even_at > now + BURST * INTERVAL_MS) return null
+    this.#even_at = Math.max(now, this.#even_at) + INTERVAL_MS
+    if ('logged' in told) return JSON.stringify({ runs: [told.logged], pools: [], logged: true })
+    return JSON.stringify({ runs: told.run_ids, pools: [told.pool] })
+  }
+
   touchPool(pool: string): void {
     this.#pending.pools.add(pool)
     this.#scheduleFlush()
@@ -57,6 +87,11 @@ export class Watch {
   /** Calls back, at once and without arguments, whenever the run may have changed. Returns how to stop. */
   onRun(run_id: string, listener: Listener): () => void {
     return subscribe(this.#runs, run_id, listener, () => this.#seen.delete(run_id))
+  }
+
+  /** Calls back when somebody else than the run's worker changed it. Nothing is polled for these. */
+  onOrder(run_id: string, listener: Listener): () => void {
+    return subscribe(this.#orders, run_id, listener)
   }
 
   onPool(pool: string, listener: Listener): () => void {
@@ -90,14 +125,19 @@ export class Watch {
   async #flush(): Promise<void> {
     this.#flushing = undefined
     this.#last_flush = performance.now()
-    const { runs, pools } = this.#pending
-    this.#pending = { runs: new Set(), pools: new Set() }
-    const ids = [...runs]
-    const payloads: string[] = []
-    for (let i = 0; i < Math.max(ids.length, 1); i += IDS_PER_PAYLOAD) {
-      const hint: Hint = { runs: ids.slice(i, i + IDS_PER_PAYLOAD), pools: i === 0 ? [...pools] : [] }
-      payloads.push(JSON.stringify(hint))
-    }
+    this.#even_at = Math.max(this.#last_flush, this.#even_at) + INTERVAL_MS
+    const { runs, logs, pools } = this.#pending
+    this.#pending = nothing()
+    const hints: Hint[] = [
+      ...(pools.size > 0 ? [{ runs: [], pools: [...pools] }] : []),
+      ...inParts([...runs]).map((part) => ({ runs: part, pools: [] })),
+      ...inParts([...logs].filter((run_id) => !runs.has(run_id))).map((part) => ({
+        runs: part,
+        pools: [],
+        logged: true,
+      })),
+    ]
+    const payloads = hints.map((hint) => JSON.stringify(hint))
     try {
       await sql`select pg_notify(${CHANNEL}, payload) from unnest(${payloads}::text[]) payload`.execute(
         this.#store.quick,
@@ -110,7 +150,10 @@ export class Watch {
 
   #hear(payload: string): void {
     const hint = readHint(payload)
-    for (const run_id of hint.runs) this.#call(this.#runs.get(run_id))
+    for (const run_id of hint.runs) {
+      this.#call(this.#runs.get(run_id))
+      if (!hint.logged) this.#call(this.#orders.get(run_id))
+    }
     for (const pool of hint.pools) this.#call(this.#pools.get(pool))
     this.#call(this.#any)
   }
@@ -145,11 +188,18 @@ export class Watch {
   }
 }
 
+const nothing = () => ({ runs: new Set<string>(), logs: new Set<string>(), pools: new Set<string>() })
+
+const inParts = (ids: readonly string[]): string[][] =>
+  Array.from({ length: Math.ceil(ids.length / IDS_PER_PAYLOAD) }, (_, part) =>
+    ids.slice(part * IDS_PER_PAYLOAD, (part + 1) * IDS_PER_PAYLOAD),
+  )
+
 /** Anyone who may connect to the database may also speak on the channel. */
 function readHint(payload: string): Hint {
   try {
-    const { runs, pools } = JSON.parse(payload) as Partial<Hint>
-    if (Array.isArray(runs) && Array.isArray(pools)) return { runs, pools }
+    const { runs, pools, logged } = JSON.parse(payload) as Partial<Hint>
+    if (Array.isArray(runs) && Array.isArray(pools)) return { runs, pools, logged: logged === true }
   } catch {
     // Not ours.
   }

@@ -105,7 +105,7 @@ async function keep(
   const mime_type = await readContentType(head, filename)
   const artifact_type = /^image\/(png|jpeg|webp)$/.test(mime_type) ? 'SCREENSHOT' : 'FILE'
   await store.insertArtifact({ ...stored, artifact_type, filename, filepath, mime_type })
-  watch.touchRun(run_id)
+  watch.touchLog(run_id)
   return size_bytes
 }
 

@@ -37,7 +37,6 @@ export interface EventWriter {
 export function createEventWriter(
   store: FencedStore,
   options: {
-    onCommit: () => void
     /** The run does not take this attempt's events any more. */
     onRefused: () => void
     /** The log has a gap, which an event names: the run must not succeed. */
@@ -68,8 +67,6 @@ export function createEventWriter(
       if (error instanceof EventRefused) options.onGap(error)
       else ended = { reason: error }
       throw error
-    } finally {
-      if (!ended) options.onCommit()
     }
   }
   let tail: Promise<unknown> = Promise.resolve()
@@ -84,8 +81,7 @@ export function createEventWriter(
     delta_timer = undefined
     const messages: OpenMessage[] = [...open].map(([message_id, { text }]) => ({ message_id, text }))
     if (messages.length === 0 || ended || store.writing.aborted) return
-    const written = await store.writeOpenMessages(messages).catch(() => false)
-    if (written) options.onCommit()
+    await store.writeOpenMessages(messages).catch(() => false)
   }
 
   return {

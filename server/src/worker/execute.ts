@@ -74,9 +74,11 @@ export class Execution {
     // An attempt before may have been lost between its last step and what follows it.
     this.#worked = lease.attempt > 1
     const writing = this.#stopping.from('shutdown')
-    this.#store = new FencedStore(context.store.db, lease, { writing, owning: this.#stopping.from('lost') })
+    const { watch } = context
+    this.#store = new FencedStore({ db: context.store.db, watch }, lease, {
+      ...{ writing, owning: this.#stopping.from('lost') },
+    })
     this.#writer = createEventWriter(this.#store, {
-      onCommit: () => this.#touch(),
       // Lost, or over without our knowing (cancelled and queued again, say): giving it up is fenced and finds out.
       onRefused: () => this.stop('cancelled'),
       onGap: (refused) => {
@@ -204,7 +206,6 @@ export class Execution {
     const model = await harness.resolveModel?.(await this.#store.readConfig(run))
     if (model && !model.has_price && budget.limits_cost) return this.#giveUp(unpriced(model.model_id), inbox)
     if (!this.#debugs) await this.#start(prepared, skills, harness, model?.model_id)
-    this.#touch()
     const session = await this.#openSession(run, { ...prepared, ...skills }, harness, budget)
     try {
       await this.#takeTurns(run, prepared, session, inbox, budget)
@@ -369,7 +370,6 @@ export class Execution {
     await this.#writer.drain()
     const end = this.#debugs && outcome === INTERRUPTED ? DEBUG_INTERRUPTED : outcome
     this.#finished = await this.#store.finish(this.#gap ?? this.#writer.masked.outcome(end))
-    if (this.#finished) this.#touch()
     return this.#finished
   }
 
@@ -491,6 +491,6 @@ export class Execution {
   }
 
   #touch(): void {
-    this.#context.watch.touchRun(this.run_id)
+    this.#context.watch.touchLog(this.run_id)
   }
 }

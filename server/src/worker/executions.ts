@@ -5,7 +5,7 @@ import type { ExecutionHooks } from './execution-hooks.ts'
 import type { StopReason } from './stopping.ts'
 
 interface Hooks extends ExecutionHooks {
-  /** Something about one of the runs has changed. */
+  /** A caller wants something of one of the runs, perhaps. */
   onOrder: () => void
   onEnd: () => void
 }
@@ -35,7 +35,7 @@ export class Executions {
 
   start(lease: Lease): void {
     const execution = new Execution(this.#context, lease, this.#hooks)
-    const stopListening = this.#context.watch.onRun(lease.run_id, this.#hooks.onOrder)
+    const stopListening = this.#context.watch.onOrder(lease.run_id, this.#hooks.onOrder)
     this.#living.set(lease.run_id, execution)
     this.#unreleased.delete(lease.run_id)
     execution.done.then((released) => {

@@ -67,27 +67,36 @@ import {
 } from '../store/snapshots.ts'
 import { type Ending, finishRun, requeueRun, startRun } from '../store/transitions.ts'
 import { recordTurnEnd, type WorkspaceEnd } from '../store/turn-ends.ts'
+import type { Watch } from '../store/watch.ts'
 import { hasOtherWorker } from '../store/workers.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
+
+type Told = Pick<Watch, 'takeHint' | 'touchLog'>
 
 /** Whatever comes within this time of a look may as well have come after it. */
 const FRESH_MS = 50
 
 /**
- * What one lease may read and write. Each statement is fenced, is tried again while the database is away, and throws
- * `LeaseLost` when the run is not this attempt's any more or when it is too late: writes end with `writing`, giving the run
+ * What one lease may read and write. Each statement is fenced, is tried again while the database is away, tells others of a log or a
+ * state that it changed, and throws `LeaseLost` when the run is not this attempt's any more or when it is too late: writes end with `writing`, giving the run
  * up with `owning`.
  */
 export class FencedStore {
   readonly #db: Db
+  readonly #watch: Told
   readonly lease: Lease
   readonly writing: AbortSignal
   readonly #owning: AbortSignal
   /** When an append saw that nothing waited. */
   #saw_nothing = Number.NEGATIVE_INFINITY
 
-  constructor(db: Db, lease: Lease, signals: { writing: AbortSignal; owning: AbortSignal }) {
+  constructor(
+    { db, watch }: { db: Db; watch: Told },
+    lease: Lease,
+    signals: { writing: AbortSignal; owning: AbortSignal },
+  ) {
     this.#db = db
+    this.#watch = watch
     this.lease = lease
     this.writing = signals.writing
     this.#owning = signals.owning
@@ -128,12 +137,14 @@ export class FencedStore {
   }
 
   async start(resolved: ResolvedRun): Promise<void> {
-    await this.#owned(() => startRun(this.#db, this.lease, resolved))
+    await this.#telling((hint) => this.#owned(() => startRun(this.#db, this.lease, resolved, hint)))
   }
 
   /** False: a follow-up came meanwhile, which is to be delivered first. */
   async finish(ending: Ending): Promise<boolean> {
-    const result = await this.#write(() => finishRun(this.#db, this.lease, ending))
+    const result = await this.#telling((hint) =>
+      this.#write(() => finishRun(this.#db, this.lease, ending, hint)),
+    )
     if (result === 'lost') throw new LeaseLost()
     return result === 'finished'
   }
@@ -149,7 +160,9 @@ export class FencedStore {
   /** False: the run does not take this attempt's events any more. */
   async appendEvents(batch: number, events: NewEvent[]): Promise<boolean> {
     const asked = performance.now()
-    const appended = await this.#write(() => appendEvents(this.#db, this.lease, batch, events))
+    const appended = await this.#telling((hint) =>
+      this.#write(() => appendEvents(this.#db, this.lease, batch, events, hint)),
+    )
     this.#saw_nothing = appended === 'stored' ? asked : Number.NEGATIVE_INFINITY
     return appended !== 'lost'
   }
@@ -161,7 +174,7 @@ export class FencedStore {
 
   /** Worth nothing later, so never tried again. */
   writeOpenMessages(messages: OpenMessage[]): Promise<boolean> {
-    return writeOpenMessages(this.#db, this.lease, messages)
+    return this.#telling((hint) => writeOpenMessages(this.#db, this.lease, messages, hint))
   }
 
   /**
@@ -263,7 +276,7 @@ export class FencedStore {
   }
 
   release(): Promise<{ released: boolean; claimable_in: string | null }> {
-    return retrying(() => releaseRun(this.#db, this.lease), this.#owning)
+    return this.#telling((hint) => retrying(() => releaseRun(this.#db, this.lease, hint), this.#owning))
   }
 
   requeue(reason: string, counted: boolean): Promise<boolean> {
@@ -359,6 +372,17 @@ export class FencedStore {
   /** Whether another worker of the pool could do what this one cannot. */
   hasOtherWorker(pool: string): Promise<boolean> {
     return this.#write(() => hasOtherWorker(this.#db, { worker_id: this.lease.worker_id, pool }))
+  }
+
+  /** Others hear of what is written at its commit, or soon after it. */
+  async #telling<T>(write: (hint: string | null) => Promise<T>): Promise<T> {
+    const { run_id } = this.lease
+    const hint = this.#watch.takeHint({ logged: run_id })
+    try {
+      return await write(hint)
+    } finally {
+      if (hint === null) this.#watch.touchLog(run_id)
+    }
   }
 
   #write<T>(work: () => Promise<T>): Promise<T> {

@@ -66,5 +66,5 @@ export async function keepChanges(
   const filename = `changes-${turn}.patch`
   const file = { artifact_type: 'DIFF', filename, filepath: filename, mime_type: 'text/x-diff' } as const
   await store.insertDiff({ ...stored, ...file }, { turn, ...changes })
-  context.watch.touchRun(run_id)
+  context.watch.touchLog(run_id)
 }

@@ -64,7 +64,7 @@ async function keep(
     const { stored } = await putArtifact(blobs, run_id, bytes)
     const file = { filename, filepath: filename, mime_type: 'application/x-git-bundle' }
     await store.insertArtifact({ ...stored, ...file, artifact_type: 'FILE' })
-    watch.touchRun(run_id)
+    watch.touchLog(run_id)
     return `The artifact ${filename} has it: git fetch ${filename} 'refs/*:refs/kept/*'`
   } catch (error) {
     if (error instanceof BundleTooLarge)

@@ -76,6 +76,7 @@ export async function letGo(
 ): Promise<void> {
   const { released, claimable_in } = await store.release()
   if (claimable_in) watch.touchPool(claimable_in)
-  if (!released && (await store.requeue(handover.reason, handover.counted))) watch.touchPool(settings.pool)
+  if (released) return
+  if (await store.requeue(handover.reason, handover.counted)) watch.touchPool(settings.pool)
   watch.touchRun(store.lease.run_id)
 }

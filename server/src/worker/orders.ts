@@ -9,7 +9,7 @@ import { FencedStore } from './fenced-store.ts'
 import { FAILED, letGo, STOPPING } from './let-go.ts'
 
 const POLL_MS = 500
-/** Between two reads: each event that is written gives a hint to read, ours too. */
+/** Between two reads: callers may ask much. */
 const PAUSE_MS = 50
 /** While nothing is executed there is little to hear. */
 const IDLE_POLL_MS = 2_000
@@ -86,7 +86,7 @@ export class Orders {
 
   /** Held, and executed by nobody: adopted when no attempt was made at it, else given up. */
   async #takeInHand({ run_id, attempt, state, is_debugged }: Command): Promise<void> {
-    const { log, store } = this.#context
+    const { log, store, watch } = this.#context
     const lease = { run_id, attempt, worker_id: this.#worker_id }
     const untouched = (state === 'CLAIMED' || is_debugged) && !this.#executions.isOver(lease)
     if (untouched && !this.#claims.isClosed()) {
@@ -99,7 +99,7 @@ export class Orders {
     const signals = { writing: this.#closing.signal, owning: this.#closing.signal }
     try {
       const handover = untouched ? { reason: STOPPING, counted: false } : { reason: FAILED, counted: true }
-      await letGo(this.#context, new FencedStore(store.db, lease, signals), handover)
+      await letGo(this.#context, new FencedStore({ db: store.db, watch }, lease, signals), handover)
       log.warn(lease, 'A run that was held and not executed is given up.')
       this.#retries.delete(run_id)
       this.#executions.forget(run_id)

@@ -138,7 +138,7 @@ export class RunKeeper implements Keeper {
       artifact_uid: uuidv7(),
       ...(title === undefined ? {} : { title: masked.text(title) }),
     })
-    context.watch.touchRun(store.lease.run_id)
+    context.watch.touchLog(store.lease.run_id)
     return { known: known.has(url) }
   }
 
@@ -157,7 +157,7 @@ export class RunKeeper implements Keeper {
     const { context, store } = this.#services
     try {
       const done = await work()
-      context.watch.touchRun(store.lease.run_id)
+      context.watch.touchLog(store.lease.run_id)
       return done
     } catch (error) {
       if (!(error instanceof BlobsUnavailable)) throw error

@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { makeRefusal } from '../gateway/egress-rules.ts'
 import { openPostgres } from '../store/db.ts'
+import { Watch } from '../store/watch.ts'
 import { FencedStore } from './fenced-store.ts'
 import { LeaseLost } from './lease-lost.ts'
 import { ToldRefusals } from './told-refusals.ts'
@@ -12,7 +13,7 @@ import { ToldRefusals } from './told-refusals.ts'
 const away = openPostgres({ url: 'postgres://nobody@127.0.0.1:1/none' })
 const storeOf = (attempt: number) =>
   new FencedStore(
-    away.db,
+    { db: away.db, watch: new Watch(away) },
     { run_id: randomUUID(), worker_id: randomUUID(), attempt },
     { writing: AbortSignal.abort(), owning: AbortSignal.abort() },
   )

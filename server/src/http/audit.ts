@@ -37,6 +37,8 @@ declare module 'fastify' {
     audit_detail?: string
     /** The caller reads what came of a run of its own. */
     reads_own_run?: boolean
+    /** Its entry is written, or is not to be. */
+    is_noted?: boolean
   }
 }
 
@@ -51,8 +53,8 @@ export function noteReading(
 }
 
 /**
- * Writes the audit log behind the answers: entries wait up to 100 ms and go in one statement, so that a create costs what it
- * did. A process that is killed loses those that waited, and one that is stopped none. While the database is away they are
+ * Writes the audit log behind the answers: entries wait up to 100 ms and go in one statement. Those of creates are stored with
+ * their runs instead. A process that is killed loses those that waited, and one that is stopped none. While the database is away they are
  * kept and tried again.
  */
 export class AuditWriter {
@@ -122,10 +124,9 @@ export function recordRequests(app: FastifyInstance, audit: AuditWriter, prefix:
   const refusals = new NotedRefusals(BUDGETS.noted_refusals, (entry) => audit.note(entry))
   // Who asks for one link again and again has it.
   const issued = new RateLimiterMemory({ points: 1, duration: 60 })
-  const noted = new WeakSet<FastifyRequest>()
   const note = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    if (noted.has(request)) return
-    noted.add(request)
+    if (request.is_noted) return
+    request.is_noted = true
     const { url = '' } = request.routeOptions
     // Fastify answers HEAD as GET, with the same links.
     const method = request.method === 'HEAD' ? 'GET' : request.method
@@ -134,23 +135,11 @@ export function recordRequests(app: FastifyInstance, audit: AuditWriter, prefix:
     const links = operation !== undefined && (LINKING as readonly string[]).includes(operation)
     const kind = kindOf(request, reply, links)
     if (kind === null) return
-    const { actor } = request
-    const target = targetOf(request)
     const who = ownerOfRequest(request)
-    if (kind === 'refusal' && !refusals.take(who, actor === undefined)) return
+    if (kind === 'refusal' && !refusals.take(who, request.actor === undefined)) return
+    const target = targetOf(request)
     if (kind === 'link' && !(await issued.consume(`${who} ${operation} ${target}`).catch(() => null))) return
-    audit.note({
-      action: operation ?? `${method} ${url}`,
-      target,
-      via: 'http',
-      address: request.ip,
-      request_id: request.id,
-      status: reply.statusCode,
-      ...(actor && actor.only_run_id === undefined
-        ? { principal_id: actor.principal_id, key_id: actor.key_id, role: actor.role }
-        : {}),
-      detail: detailOf(request, kind),
-    })
+    audit.note(entryOf(request, { action: operation ?? `${method} ${url}`, status: reply.statusCode, kind }))
   }
   app.addHook('onResponse', note)
   // Where the caller has hung up, an answer never ends; what was done was done.
@@ -164,6 +153,30 @@ export function recordRequests(app: FastifyInstance, audit: AuditWriter, prefix:
   })
 }
 
+/** The entry of a request. One that is stored with what the request does must not be noted again: set `is_noted`. */
+export function entryOf(
+  request: FastifyRequest,
+  { action, status, kind = 'write' }: { action: string; status: number; kind?: Kind },
+): NewAuditEntry {
+  const { actor } = request
+  return {
+    ...{
+      action,
+      target: targetOf(request),
+      via: 'http',
+      address: request.ip,
+      request_id: request.id,
+      status,
+    },
+    ...(actor && actor.only_run_id === undefined
+      ? { principal_id: actor.principal_id, key_id: actor.key_id, role: actor.role }
+      : {}),
+    detail: detailOf(request, kind),
+  }
+}
+
+type Kind = 'write' | 'refusal' | 'link'
+
 /** Addresses outside the contract that show, give out or change what belongs to somebody. */
 const OTHERS = /^\/(downloads|hooks|sessions|uploads|web)\//
 const DENIALS = [401, 403, 404, 429]
@@ -173,17 +186,14 @@ function kindOf(
   { method, actor, reads_own_run = false }: FastifyRequest,
   { statusCode: status }: FastifyReply,
   links: boolean,
-): 'write' | 'refusal' | 'link' | null {
+): Kind | null {
   const reads = method === 'GET' || method === 'HEAD'
   if (actor !== undefined && !reads) return status >= 400 && status < 500 ? 'refusal' : 'write'
   if (DENIALS.includes(status)) return 'refusal'
   return links && status < 400 && !reads_own_run ? 'link' : null
 }
 
-function detailOf(
-  { actor, audit_detail }: FastifyRequest,
-  kind: 'write' | 'refusal' | 'link',
-): string | null {
+function detailOf({ actor, audit_detail }: FastifyRequest, kind: Kind): string | null {
   const what = kind === 'link' ? 'a link was issued' : (audit_detail ?? null)
   if (actor?.only_run_id === undefined) return what
   return [what, `visit ${actor.key_id}`].filter(Boolean).join(', ')

@@ -26,7 +26,14 @@ const TEXT_LENGTH = 1024
 
 /** Adds entries, in this order: one statement. */
 export async function appendAudit(db: Db, entries: readonly NewAuditEntry[]): Promise<void> {
-  await sql`
+  await insertEntries(entries, sql`true`).execute(db)
+}
+
+/** The same as a part of the statement that does what they are about, where `condition` says that it did. */
+export const insertEntries = (
+  entries: readonly NewAuditEntry[],
+  condition: RawBuilder<boolean>,
+): RawBuilder<unknown> => sql`
     insert into audit_log (occurred_at, action, target, via, principal_id, key_id, role, address, request_id, status, detail)
     select coalesce(e.occurred_at, date_trunc('milliseconds', clock_timestamp())), left(e.action, ${TEXT_LENGTH}::int),
       left(e.target, ${TEXT_LENGTH}::int), e.via, e.principal_id, e.key_id, e.role, e.address, e.request_id, e.status,
@@ -35,8 +42,7 @@ export async function appendAudit(db: Db, entries: readonly NewAuditEntry[]): Pr
       principal_id uuid, key_id uuid, role text, address text, request_id text, status int, detail text))
       with ordinality as e (occurred_at, action, target, via, principal_id, key_id, role, address, request_id, status,
       detail, place)
-    order by e.place`.execute(db)
-}
+    where ${condition} order by e.place`
 
 /** What the service did by itself for somebody; in the transaction that does it, so that neither is there without the other. */
 export const noteService = (

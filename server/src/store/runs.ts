@@ -9,8 +9,10 @@ import type { ResolvedRun, RunCreatorInfo, RunSchedule, RunSourceType, RunTrigge
 import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
 import { isTerminal, type RunState, type RunStatusMessage } from '../contract/state.ts'
 import type { StoredAttachment } from './attachments.ts'
+import { insertEntries, type NewAuditEntry } from './audit-log.ts'
 import { type Db, transact } from './db.ts'
 import { IS_DEBUGGABLE } from './debug-turns.ts'
+import { telling } from './hint.ts'
 import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
 import { isLimited, lockRoom, type RunMaxima, requireRoom } from './quotas.ts'
 import { USAGE_OF_RUN, type UsageOfRun } from './run-usage.ts'
@@ -205,17 +207,27 @@ export async function insertRun(
   run: NewRun,
   key: IdempotencyKey | null,
   maxima?: RunMaxima,
-  warnings: readonly string[] = [],
+  besides: Besides = {},
 ): Promise<Inserted> {
-  if (!maxima || !isLimited(maxima)) return insertUnlimited(db, run, key, warnings)
+  if (!maxima || !isLimited(maxima)) return insertUnlimited(db, run, key, besides)
   return transact(db, async (trx) => {
     await lockRoom(trx, run, maxima)
     // The same request may have come first, and taken the last room.
     const earlier = key ? await readAnswer(trx, key) : null
     if (earlier) return { response: earlier.body as RunAgentResponse, replayed: true }
     await requireRoom(trx, run, maxima)
-    return insertUnlimited(trx, run, key, warnings)
+    return insertUnlimited(trx, run, key, besides)
   })
+}
+
+/** What belongs to a run that is created, and to none that is replayed. */
+interface Besides {
+  /** For its answer. */
+  warnings?: readonly string[]
+  /** Its entry in the audit log. */
+  audit?: NewAuditEntry
+  /** What is told at the commit. */
+  hint?: string | null
 }
 
 interface Inserted {
@@ -227,7 +239,7 @@ async function insertUnlimited(
   db: Db,
   run: NewRun,
   key: IdempotencyKey | null,
-  warnings: readonly string[],
+  { warnings = [], audit, hint = null }: Besides,
 ): Promise<Inserted> {
   const warned = warnings.length > 0 ? sql`, 'warnings', ${json(warnings)}` : sql``
   const answer = sql`json_build_object('run_id', ${run.run_id}::text, 'task_id', ${run.run_id}::text,
@@ -270,8 +282,9 @@ async function insertUnlimited(
         'attachments', (select jsonb_agg(jsonb_build_object('file_name', f.file_name, 'mime_type', f.mime_type,
           'path', 'attachments/' || f.file_name)) from jsonb_to_recordset(${files}) f (file_name text, mime_type text))))
       from inserted),
+    ${audit ? sql`audited as (${insertEntries([audit], sql`exists (select from inserted)`)}),` : sql``}
     ${outboxOfCreated}
-    select ${answer} as response from inserted`.execute(db)
+    select ${answer} as response${telling(hint)} from inserted`.execute(db)
   const row = inserted.rows[0]
   if (row) return { response: row.response, replayed: false }
   const earlier = key ? await readAnswer(db, key) : null

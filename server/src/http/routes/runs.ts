@@ -11,7 +11,7 @@ import { explainWaiting, warnOfPool } from '../../intake/waiting.ts'
 import { listRuns } from '../../store/run-list.ts'
 import { findRun, insertRun, interruptRun, type RunRow } from '../../store/runs.ts'
 import { cancelRun } from '../../store/transitions.ts'
-import { noteReading } from '../audit.ts'
+import { entryOf, noteReading } from '../audit.ts'
 import type { Services } from '../context.ts'
 import { redirectToDownload } from '../download.ts'
 import { intakeServices } from '../intake-services.ts'
@@ -33,7 +33,10 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
     return explainWaiting(store.db, queued, asker(actor))
   }
 
-  const create = async (call: Call<typeof ROUTES.createRun> | Call<typeof ROUTES.runAgent>) => {
+  const create = async (
+    action: 'createRun' | 'runAgent',
+    call: Call<typeof ROUTES.createRun> | Call<typeof ROUTES.runAgent>,
+  ) => {
     // A repeated create must not look up, store or refuse anything again.
     const earlier = await readEarlier(store.db, call)
     if (earlier) return earlier.body
@@ -47,26 +50,33 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
     if (isOpenByLink(run)) call.request.audit_detail = 'its link opens it without a key'
     // Part of the answer that is stored for its Idempotency-Key, so that a repeated create hears the same.
     const warning = await warnOfPool(store.db, run.pool, asker(call.actor))
+    call.request.made_id = run.run_id
+    const { ancestor_run_ids, pool } = run
+    const hint = watch.takeHint({ run_ids: ancestor_run_ids, pool })
     const { response, replayed } = await withAttachments(blobs, run.attachments, async () => {
       const maxima = {
         open: settings.open_runs,
         // As large as agents may make one, however it grows.
         ...(run.parent_run_id === null ? {} : { tree: { children: MAX_TREE, below: MAX_TREE } }),
       }
-      const warnings = warning === null ? [] : [warning]
-      const result = await insertRun(store.db, run, call.idempotency, maxima, warnings)
+      const result = await insertRun(store.db, run, call.idempotency, maxima, {
+        warnings: warning === null ? [] : [warning],
+        audit: entryOf(call.request, { action, status: ROUTES[action].status }),
+        hint,
+      })
       return { used: !result.replayed, result }
     })
     if (replayed) call.reply.header('idempotent-replayed', 'true')
     else {
-      watch.touchPool(run.pool)
+      call.request.is_noted = true
       // Who follows the runs below them follows this one, too.
-      for (const run_id of run.ancestor_run_ids) watch.touchRun(run_id)
+      if (hint === null) for (const run_id of ancestor_run_ids) watch.touchRun(run_id)
+      if (hint === null) watch.touchPool(pool)
     }
     return response
   }
-  serve(app, services, ROUTES.createRun, create)
-  serve(app, services, ROUTES.runAgent, create)
+  serve(app, services, ROUTES.createRun, (call) => create('createRun', call))
+  serve(app, services, ROUTES.runAgent, (call) => create('runAgent', call))
 
   serve(app, services, ROUTES.listRuns, async ({ query, actor }) => {
     const { runs, next_cursor } = await listRuns(store.db, query, actor)

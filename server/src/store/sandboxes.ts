@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { ResolvedRun } from '../contract/run.ts'
 import type { Db } from './db.ts'
 import { held, idleTime, type Lease } from './leases.ts'
@@ -32,20 +32,25 @@ export interface NewSandbox extends Omit<SandboxRow, 'run_id' | 'attempt' | 'wor
   attachments_written?: readonly string[]
 }
 
-/** Records which sandbox the attempt uses; fenced. */
-export async function recordSandbox(db: Db, lease: Lease, sandbox: NewSandbox): Promise<boolean> {
+/** Records which sandbox the attempts of these `rows` of runs use. */
+export function insertSandbox(sandbox: NewSandbox, rows: RawBuilder<unknown>): RawBuilder<unknown> {
   const { attachments_written = [] } = sandbox
-  const recorded = await sql`
+  return sql`
     insert into sandboxes as s (run_id, attempt, worker_id, place, ref, prepared, commits, attachments_written)
     select run_id, attempt, worker_id, ${sandbox.place}, ${json(sandbox.ref)}, ${sandbox.prepared}, ${json(sandbox.commits)},
       ${[...attachments_written]}::uuid[]
-    from runs where ${held(lease)}
+    from ${rows}
     on conflict (run_id) do update set attempt = excluded.attempt, worker_id = excluded.worker_id,
       place = excluded.place, ref = excluded.ref, prepared = excluded.prepared, commits = excluded.commits, idle_until = null,
       attachments_written = case when s.ref->>'id' = excluded.ref->>'id' and excluded.attachments_written = '{}'
         then s.attachments_written else excluded.attachments_written end
       where s.attempt <= excluded.attempt
-    returning 1`.execute(db)
+    returning 1`
+}
+
+/** Records which sandbox the attempt uses; fenced. */
+export async function recordSandbox(db: Db, lease: Lease, sandbox: NewSandbox): Promise<boolean> {
+  const recorded = await insertSandbox(sandbox, sql`runs where ${held(lease)}`).execute(db)
   return recorded.rows.length > 0
 }
 

@@ -27,8 +27,10 @@ import {
 import { telling } from './hint.ts'
 import { held, type Lease } from './leases.ts'
 import { changeOrRefuse, refusalOfEnded, visibleTo } from './runs.ts'
+import { insertSandbox, type NewSandbox } from './sandboxes.ts'
 import { AT_WORK, among, now } from './sql-fragments.ts'
 import { asJson, json } from './storable.ts'
+import { insertTurnEnd, type WorkspaceEnd } from './turn-ends.ts'
 import { outboxOfChanged } from './webhook-outbox.ts'
 
 /** After this many losses in a row without a finished step, a run is taken to kill its workers. */
@@ -92,7 +94,7 @@ async function change(db: Db, to: Change): Promise<Changed[]> {
         ${to.set ?? sql``}
       -- Locked by now, so the state is not asked again: of a row that changed meanwhile, c would tell the old one.
       from before where c.run_id = id
-      returning c.run_id, c.pool, c.attempt, c.execution, c.state, c.status_message, c.last_sequence, previous_state,
+      returning c.run_id, c.pool, c.worker_id, c.attempt, c.execution, c.state, c.status_message, c.last_sequence, previous_state,
         c.scope, c.principal_id, c.creator_id),
     logged as (
       insert into events (run_id, sequence, type, data)
@@ -113,15 +115,16 @@ async function change(db: Db, to: Change): Promise<Changed[]> {
 
 const voided = sql`, voided as (delete from open_messages m using changed c where m.run_id = c.run_id)`
 
-/** CLAIMED → INPROGRESS. False: the lease is lost or the run was cancelled. */
+/** CLAIMED → INPROGRESS, and which sandbox the attempt uses where that is not recorded yet. False: the lease is lost or the run was cancelled. */
 export async function startRun(
   db: Db,
   lease: Lease,
   resolved: ResolvedRun,
-  hint: string | null = null,
+  { sandbox, hint = null }: { sandbox?: NewSandbox | undefined; hint?: string | null } = {},
 ): Promise<boolean> {
   const changed = await change(db, {
     hint,
+    ...(sandbox ? { also: sql`, used as (${insertSandbox(sandbox, sql`changed`)})` } : {}),
     which: sql`where ${held(lease)}`,
     from: ['CLAIMED'],
     to: sql`'INPROGRESS'`,
@@ -144,7 +147,7 @@ export interface Ending {
 
 /**
  * Ends the execution: its state and the event that says so in one statement, everything before being committed already,
- * so a caller who sees SUCCEEDED can read the whole answer. The worker still owns the run until it releases it.
+ * so a caller who sees SUCCEEDED can read the whole answer. So does `turn_end`: what the workspace is by then. The worker still owns the run until it releases it.
  * `undelivered`: a follow-up was accepted meanwhile; deliver it and go on. The counter stands on the row because a
  * `not exists` over the follow-ups was seen to miss one that was just being committed.
  */
@@ -152,11 +155,15 @@ export async function finishRun(
   db: Db,
   lease: Lease,
   ending: Ending,
-  hint: string | null = null,
+  { turn_end, hint = null }: { turn_end?: WorkspaceEnd | undefined; hint?: string | null } = {},
 ): Promise<'finished' | 'undelivered' | 'lost'> {
   const changed = await change(db, {
     hint,
     which: sql`where ${held(lease)} and r.undelivered = 0`,
+    // Its place in the log is before the state.
+    ...(turn_end
+      ? { also: sql`, ended as (${insertTurnEnd(turn_end, sql`r.last_sequence - 1`, sql`changed r`)})` }
+      : {}),
     from: WORKING_STATES,
     to: sql`${ending.state}::text`,
     status_message: asJson(ending.status_message),

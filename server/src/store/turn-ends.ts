@@ -15,16 +15,25 @@ export interface TurnEnd {
   pristine: boolean
 }
 
-/** Says that a turn ends here, once however often it is said; nothing where the lease is lost. */
-export async function recordTurnEnd(db: Db, lease: Lease, workspace: WorkspaceEnd): Promise<void> {
+/** Says that a turn of the runs `r` of these `rows` ends at `sequence`, once however often it is said. */
+export function insertTurnEnd(
+  workspace: WorkspaceEnd,
+  sequence: RawBuilder<number>,
+  rows: RawBuilder<unknown>,
+): RawBuilder<unknown> {
   const snapshot_id = typeof workspace === 'object' ? workspace.snapshot_id : null
-  await sql`
+  return sql`
     insert into turn_ends (run_id, turn, sequence, snapshot_id, pristine)
-    select run_id, (select count(*)::int from events e where e.run_id = runs.run_id and e.type = 'message.user'), last_sequence,
+    select r.run_id, (select count(*)::int from events e where e.run_id = r.run_id and e.type = 'message.user'), ${sequence},
       (select s.snapshot_id from snapshots s where s.snapshot_id = ${snapshot_id}::uuid), ${workspace === 'pristine'}
-    from runs where ${held(lease)}
+    from ${rows}
     on conflict (run_id, turn) do update set sequence = excluded.sequence, snapshot_id = excluded.snapshot_id,
-      pristine = excluded.pristine`.execute(db)
+      pristine = excluded.pristine`
+}
+
+/** Says that a turn ends here; nothing where the lease is lost. The end of a run says it by itself. */
+export async function recordTurnEnd(db: Db, lease: Lease, workspace: WorkspaceEnd): Promise<void> {
+  await insertTurnEnd(workspace, sql`r.last_sequence`, sql`runs r where ${held(lease)}`).execute(db)
 }
 
 /** The ends of a run's turns, in order. */

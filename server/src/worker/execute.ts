@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { NewEvent } from '../contract/event.ts'
-import { pinImage } from '../contract/image.ts'
 import type { Harness, Outcome, Session } from '../harness/harness.ts'
 import { closeEndedCalls, closeOpenCalls, RUN_STOPPED } from '../log/interruption.ts'
 import { SandboxFault } from '../sandbox/sandbox.ts'
 import type { Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
+import type { WorkspaceEnd } from '../store/turn-ends.ts'
 import { workFor } from '../watchdog/event-loop.ts'
 import { type Budget, createBudget, unpriced } from './budget.ts'
 import type { WorkerContext } from './context.ts'
@@ -30,6 +30,7 @@ import { FAILED, letGo, STOPPING, stopProcesses } from './let-go.ts'
 import { judgePush, requestOnSuccess } from './on-success.ts'
 import { openSession } from './open-session.ts'
 import { prepareSandbox, type Workspace } from './prepare.ts'
+import { resolvedOf } from './resolved-run.ts'
 import { describeDropped, type RunSkills, readRunSkills } from './run-skills.ts'
 import { Snapshots } from './snapshots.ts'
 import { Stopping, type StopReason } from './stopping.ts'
@@ -195,17 +196,27 @@ export class Execution {
     if (unenforced) return this.#giveUp(unenforced, inbox)
     await this.#writer.drain()
     // What was said before the agent starts is part of what it starts with.
-    if (run.undelivered > 0) await this.#deliver(inbox)
+    if (run.undelivered > 0) {
+      // Which files it holds is noted there.
+      await this.#recordSandbox(prepared)
+      await this.#deliver(inbox)
+    }
     const skills = this.#debugs
       ? NO_SKILLS
       : await readRunSkills(run, prepared, this.#stopping.from('cancelled'))
-    if ('failure' in skills) return this.#giveUp({ session: 'kept', ...skills.failure }, inbox)
+    if ('failure' in skills) {
+      await this.#recordSandbox(prepared)
+      return this.#giveUp({ session: 'kept', ...skills.failure }, inbox)
+    }
     if (prepared.environment && !this.#debugs)
       await this.#store.recordSkills(prepared.environment, skills.found)
     for (const event of describeDropped(skills.found)) await this.#emit(event)
     const model = await harness.resolveModel?.(await this.#store.readConfig(run))
     if (model && !model.has_price && budget.limits_cost) return this.#giveUp(unpriced(model.model_id), inbox)
-    if (!this.#debugs) await this.#start(prepared, skills, harness, model?.model_id)
+    if (!this.#debugs) {
+      this.#snapshots = this.#openSnapshots(prepared)
+      await this.#store.start(resolvedOf(prepared, skills, harness, model?.model_id), prepared.unrecorded)
+    }
     const session = await this.#openSession(run, { ...prepared, ...skills }, harness, budget)
     try {
       await this.#takeTurns(run, prepared, session, inbox, budget)
@@ -216,21 +227,8 @@ export class Execution {
     }
   }
 
-  async #start(
-    workspace: Workspace,
-    skills: RunSkills,
-    harness: Harness,
-    model_id: string | undefined,
-  ): Promise<void> {
-    this.#snapshots = this.#openSnapshots(workspace)
-    const { image, commits, sandbox } = workspace
-    await this.#store.start({
-      harness: harness.traits.name,
-      ...(model_id !== undefined && { model_id }),
-      ...(image && { image: sandbox.image_digest ? pinImage(image, sandbox.image_digest) : image }),
-      ...(Object.keys(commits).length > 0 && { commits }),
-      ...(skills.resolved && { skill: skills.resolved }),
-    })
+  async #recordSandbox({ unrecorded }: Workspace): Promise<void> {
+    if (unrecorded) await this.#store.recordSandbox(unrecorded)
   }
 
   #openSnapshots(workspace: Workspace): Snapshots | null {
@@ -309,8 +307,8 @@ export class Execution {
       // Stopped meanwhile: whoever goes on keeps what the turn made. An interrupt that was acknowledged is not told again, so
       // it ends the run here.
       if (this.#stopping.is('overfull') && !interrupted) return
-      await this.#keepSnapshot()
-      if (await this.#endTurn(end, inbox)) return
+      const turn_end = await this.#keepSnapshot()
+      if (await this.#endTurn(end, turn_end, inbox)) return
       await this.#deliver(inbox)
       const spent = await this.#checkAnotherTurn(budget)
       if (spent) return this.#giveUp(spent, inbox)
@@ -333,9 +331,10 @@ export class Execution {
   }
 
   /** Keeps the workspace as the turn leaves it. One that holds too much is going to be removed. */
-  async #keepSnapshot(): Promise<void> {
-    if (!this.#stopping.is('overfull')) await this.#snapshots?.keepTurn(this.#worked)
+  async #keepSnapshot(): Promise<WorkspaceEnd | undefined> {
+    const turn_end = this.#stopping.is('overfull') ? undefined : await this.#snapshots?.keepTurn(this.#worked)
     this.#worked = false
+    return turn_end
   }
 
   /** Keeps what a turn made; returns how the run ends instead, where that cannot be had. */
@@ -356,7 +355,7 @@ export class Execution {
   /** Does with the changes of a run that succeeded what its environment says; returns how the run ends. */
   async #publish(run: RunRow, workspace: Workspace, ending: Outcome, budget: Budget): Promise<Outcome> {
     if (ending.state !== 'SUCCEEDED' || this.#debugs || this.#stopping.is('overfull')) return ending
-    const request = requestOnSuccess(workspace, run, await this.#store.readHistory())
+    const request = await requestOnSuccess(workspace, run, () => this.#store.readHistory())
     if (!request) return ending
     const outcome = await this.#way_out.push(workspace, request, this.#stopping.turn)
     if (!this.#stopping.turn.aborted) return judgePush(outcome) ?? ending
@@ -366,16 +365,17 @@ export class Execution {
   }
 
   /** True when the run has ended; false when follow-ups came meanwhile. */
-  async #finish(outcome: ExecutionEnd): Promise<boolean> {
+  async #finish(outcome: ExecutionEnd, turn_end?: WorkspaceEnd): Promise<boolean> {
     await this.#writer.drain()
     const end = this.#debugs && outcome === INTERRUPTED ? DEBUG_INTERRUPTED : outcome
-    this.#finished = await this.#store.finish(this.#gap ?? this.#writer.masked.outcome(end))
+    this.#finished = await this.#store.finish(this.#gap ?? this.#writer.masked.outcome(end), turn_end)
     return this.#finished
   }
 
   /** As `finish`. A run whose log has a gap goes no further, whatever came meanwhile: a call may have no result there. */
-  async #endTurn(outcome: Outcome, inbox: RunInbox): Promise<boolean> {
-    if (!this.#gap) return await this.#finish(outcome)
+  async #endTurn(outcome: Outcome, turn_end: WorkspaceEnd | undefined, inbox: RunInbox): Promise<boolean> {
+    if (!this.#gap) return await this.#finish(outcome, turn_end)
+    if (turn_end) await this.#store.recordTurnEnd(turn_end)
     await this.#giveUp(this.#gap, inbox)
     return true
   }
@@ -448,10 +448,7 @@ export class Execution {
       this.packing = keeps && this.#stopping.is('cancelled')
       if (this.packing) this.#hooks.onPacking()
       // What a turn did that was cut short.
-      if (keeps)
-        await this.#snapshots
-          ?.keepTurn(true)
-          .catch((error) => this.#warn(error, 'The workspace was not kept.'))
+      if (keeps) await this.#keepCutTurn().catch((error) => this.#warn(error, 'The workspace was not kept.'))
       if (!goes_on) await this.#snapshots?.removeOlder()
       await this.#held.giveBack()
     }
@@ -460,6 +457,11 @@ export class Execution {
     await this.#writer.drain().catch((error) => this.#warn(error, 'The last events could not be stored.'))
     const handover = this.#stopping.is('shutdown') ? { reason: STOPPING, counted: false } : this.#handover
     await letGo(this.#context, this.#store, handover)
+  }
+
+  async #keepCutTurn(): Promise<void> {
+    const turn_end = await this.#snapshots?.keepTurn(true)
+    if (turn_end) await this.#store.recordTurnEnd(turn_end)
   }
 
   #openInbox(since: number): RunInbox {

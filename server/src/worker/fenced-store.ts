@@ -136,15 +136,20 @@ export class FencedStore {
     return model_id === null ? config : { ...config, model_id, harness: { ...config.harness, model_id } }
   }
 
-  async start(resolved: ResolvedRun): Promise<void> {
-    await this.#telling((hint) => this.#owned(() => startRun(this.#db, this.lease, resolved, hint)))
+  /** `sandbox`: the one that is used, where that is not recorded yet. */
+  async start(resolved: ResolvedRun, sandbox?: NewSandbox): Promise<void> {
+    await this.#telling((hint) =>
+      this.#owned(() => startRun(this.#db, this.lease, resolved, { sandbox, hint })),
+    )
   }
 
-  /** False: a follow-up came meanwhile, which is to be delivered first. */
-  async finish(ending: Ending): Promise<boolean> {
+  /** With the end of its turn. False: a follow-up came meanwhile, which is to be delivered first. */
+  async finish(ending: Ending, turn_end?: WorkspaceEnd): Promise<boolean> {
     const result = await this.#telling((hint) =>
-      this.#write(() => finishRun(this.#db, this.lease, ending, hint)),
+      this.#write(() => finishRun(this.#db, this.lease, ending, { turn_end, hint })),
     )
+    // The turn is over whatever becomes of the run.
+    if (result !== 'finished' && turn_end) await this.recordTurnEnd(turn_end)
     if (result === 'lost') throw new LeaseLost()
     return result === 'finished'
   }

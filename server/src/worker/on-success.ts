@@ -8,13 +8,13 @@ import type { Workspace } from './prepare.ts'
 const MAX_BODY = 60_000
 
 /** What the environment wants pushed when a run succeeds; `null` where it wants nothing. */
-export function requestOnSuccess(
+export async function requestOnSuccess(
   { config: { on_success = 'nothing' } }: Workspace,
   run: RunRow,
-  history: readonly RunEvent[],
-): PushRequest | null {
+  readHistory: () => Promise<readonly RunEvent[]>,
+): Promise<PushRequest | null> {
   if (on_success === 'nothing') return null
-  const said = history.findLast((event) => event.type === 'message.assistant')
+  const said = (await readHistory()).findLast((event) => event.type === 'message.assistant')
   const text = said?.type === 'message.assistant' ? said.data.text.slice(0, MAX_BODY) : ''
   const body = `${text}\n\nRunyard run ${run.run_id}`.trim()
   return { title: run.title, body, pull_request: on_success === 'pull_request', only_new: true }

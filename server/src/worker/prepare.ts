@@ -3,7 +3,7 @@ import type { NewEvent } from '../contract/event.ts'
 import { type Sandbox, SandboxImageError } from '../sandbox/sandbox.ts'
 import type { EnvironmentRow } from '../store/environments.ts'
 import type { RunRow } from '../store/runs.ts'
-import type { Commits } from '../store/sandboxes.ts'
+import type { Commits, NewSandbox } from '../store/sandboxes.ts'
 import type { SnapshotRow } from '../store/snapshots.ts'
 import { readCommits } from './commits.ts'
 import type { WorkerContext } from './context.ts'
@@ -43,6 +43,8 @@ export interface PrepareHooks extends SandboxHooks {
 export interface Workspace extends WorkspacePlan {
   sandbox: Sandbox
   commits: Commits
+  /** What is to be recorded of the sandbox, where nothing is yet. */
+  unrecorded?: NewSandbox
   /**
    * The snapshot of it, where one is kept, and what changed since when is not in that; or when it was made, as
    * `lookForChanges` takes it. `stamp: null`: nothing is known.
@@ -92,19 +94,22 @@ export async function prepareSandbox(
     if (environment) await store.markSetup(environment.uid, true)
     return refuse('environment_setup_failed', `The image ${config.docker_image} ${error.message}.`)
   }
-  const record = ({ ref }: Sandbox, prepared: boolean, commits: Commits = {}) =>
-    store.recordSandbox({ place: context.settings.place, ref, prepared, commits })
+  const recordOf = ({ ref }: Sandbox, prepared: boolean, commits: Commits = {}): NewSandbox => ({
+    ...{ place: context.settings.place, ref, prepared, commits },
+  })
   const bare = repositoriesOf(config).length === 0 && !config.setup_commands?.length
-  // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before it is whole.
-  if (!bare) await record(sandbox, false)
+  // A sandbox without a row is made anew by the next attempt, so a bare one needs no row before the run starts.
+  if (!bare) await store.recordSandbox(recordOf(sandbox, false))
   const restores = run.started_at !== null
   const made = await setUp(context, store, { plan, environment, sandbox, restores }, steps, hooks)
   const failed = 'failure' in made
   if (environment && !bare && !hooks.halted.aborted) await store.markSetup(environment.uid, failed)
   if (failed) return refuse('environment_setup_failed', made.failure)
-  await record(sandbox, true, made.commits)
+  const row = recordOf(sandbox, true, made.commits)
   // Of a bare one nothing need be known: whatever it holds is new.
-  const stamp = bare ? null : (await lookForChanges(sandbox, { since: null, signal: hooks.signal })).stamp
+  if (bare) return { ...plan, ...made, sandbox, unrecorded: row, known: { snapshot: null, stamp: null } }
+  await store.recordSandbox(row)
+  const { stamp } = await lookForChanges(sandbox, { since: null, signal: hooks.signal })
   return { ...plan, ...made, sandbox, known: { snapshot: null, stamp } }
 }
 

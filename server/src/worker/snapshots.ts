@@ -4,6 +4,7 @@ import { BlobsUnavailable, discardBlob } from '../blobs/blobs.ts'
 import type { NewEvent } from '../contract/event.ts'
 import { type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
 import type { SnapshotRow } from '../store/snapshots.ts'
+import type { WorkspaceEnd } from '../store/turn-ends.ts'
 import { ArchiveTooLarge } from './archive-check.ts'
 import type { WorkerContext } from './context.ts'
 import type { FencedStore } from './fenced-store.ts'
@@ -91,12 +92,11 @@ export class Snapshots {
     return this.#inTurn(() => (worked ? this.#keep(true) : this.#confirm()))
   }
 
-  /** The same at the end of a turn, which is noted with what was kept last. */
-  async keepTurn(worked: boolean): Promise<void> {
+  /** The same at the end of a turn, which the caller has to record with what was kept last. */
+  async keepTurn(worked: boolean): Promise<WorkspaceEnd> {
     await this.keep(worked)
-    const kept = this.#standing === 'kept' && this.#latest
-    const workspace = kept ? { snapshot_id: kept.snapshot_id } : this.#standing
-    await this.#options.store.recordTurnEnd(workspace === 'kept' ? 'unkept' : workspace)
+    if (this.#standing !== 'kept') return this.#standing
+    return this.#latest ? { snapshot_id: this.#latest.snapshot_id } : 'unkept'
   }
 
   /** What the execution before left is not asked for any more, once this one has ended. */

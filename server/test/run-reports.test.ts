@@ -5,9 +5,9 @@ import type { NewEvent } from '../src/contract/event.ts'
 import type { RunHarnessUsage } from '../src/contract/harness-usage.ts'
 import type { RunTimeline } from '../src/contract/timeline.ts'
 import { appendEvents } from '../src/store/events.ts'
-import { loseWorker, readBeats } from '../src/store/leases.ts'
+import { loseWorker } from '../src/store/leases.ts'
 import { recordPush } from '../src/store/pushes.ts'
-import { requeueLost, requeueRun, startRun } from '../src/store/transitions.ts'
+import { readLiveness, requeueLost, requeueRun, startRun } from '../src/store/transitions.ts'
 import { onFace } from './support/face.ts'
 import { createComponentCheck } from './support/openapi.ts'
 import { RowWorker } from './support/stored-runs.ts'
@@ -87,7 +87,9 @@ onFace(
       const run_id = await admin.create({ prompt: 'x', config: { worker_host: worker.pool } })
       assert(await requeueRun(store.db, await worker.start(run_id), 'The worker stops.', false))
       await worker.start(run_id)
-      const beat = (await readBeats(store.db)).find(({ worker_id }) => worker_id === worker.worker_id)?.beat
+      const beat = (await readLiveness(store.db)).beats.find(
+        ({ worker_id }) => worker_id === worker.worker_id,
+      )?.beat
       assert(await loseWorker(store.db, worker.worker_id, beat ?? -1))
       await requeueLost(store.db, () => assert.fail())
       const events = await reports.timeline(run_id)

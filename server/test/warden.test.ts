@@ -21,8 +21,8 @@ import {
 } from '../src/sandbox/control-group.ts'
 import { DEFAULT_LIMITS, type SandboxRef } from '../src/sandbox/sandbox.ts'
 import { type Db, openPostgres, type Store } from '../src/store/db.ts'
-import { readBeats } from '../src/store/leases.ts'
 import { migrate } from '../src/store/migrate.ts'
+import { readLiveness } from '../src/store/transitions.ts'
 import { registerWorker } from '../src/store/workers.ts'
 import { startBeats } from '../src/worker/beat.ts'
 import { runWarden } from '../src/worker/warden.ts'
@@ -77,7 +77,9 @@ describe('a warden', { skip }, () => {
       return beats
     })
     await until('a second beat', async () =>
-      (await readBeats(store.db)).some((worker) => worker.worker_id === worker_id && Number(worker.beat) > 1),
+      (await readLiveness(store.db)).beats.some(
+        (worker) => worker.worker_id === worker_id && Number(worker.beat) > 1,
+      ),
     )
     assert.deepEqual([begun, existsSync(go)], [false, false])
     writeFileSync(go, '')

@@ -13,10 +13,10 @@ import { insertEnvironment } from './environments.ts'
 import { appendEvents, readLog, writeOpenMessages } from './events.ts'
 import { deliverFollowups } from './followups.ts'
 import { writeHarnessState } from './harness-state.ts'
-import { beat, claimRuns, type Lease, loseWorker, readBeats, readCommands, releaseRun } from './leases.ts'
+import { beat, claimRuns, type Lease, loseWorker, readCommands, releaseRun } from './leases.ts'
 import { findRun } from './runs.ts'
 import { recordSandbox, takeExpiredSandboxes } from './sandboxes.ts'
-import { finishRun, requeueLost, requeueRun } from './transitions.ts'
+import { finishRun, readLiveness, requeueLost, requeueRun } from './transitions.ts'
 import { insertReply, takeReplies } from './trigger-replies.ts'
 import { drainWorker } from './workers.ts'
 
@@ -37,7 +37,7 @@ onEitherDatabase('debug turns', (open) => {
   })
 
   const lose = async (worker_id: string): Promise<void> => {
-    const seen = (await readBeats(db)).find((worker) => worker.worker_id === worker_id)
+    const seen = (await readLiveness(db)).beats.find((worker) => worker.worker_id === worker_id)
     assert.equal(await loseWorker(db, worker_id, seen?.beat ?? -1), true)
   }
 

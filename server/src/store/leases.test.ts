@@ -22,17 +22,16 @@ import type { Db, Store } from './db.ts'
 import { insertEnvironment } from './environments.ts'
 import { appendEvents, writeOpenMessages } from './events.ts'
 import { type Delivery, deliverFollowups } from './followups.ts'
-import {
-  acknowledgeInterrupt,
-  beat,
-  claimRuns,
-  type Lease,
-  loseWorker,
-  readBeats,
-  releaseRun,
-} from './leases.ts'
+import { acknowledgeInterrupt, beat, claimRuns, type Lease, loseWorker, releaseRun } from './leases.ts'
 import { recordSandbox } from './sandboxes.ts'
-import { finishRun, MAX_LOST_ATTEMPTS, requeueLost, requeueRun, startRun } from './transitions.ts'
+import {
+  finishRun,
+  MAX_LOST_ATTEMPTS,
+  readLiveness,
+  requeueLost,
+  requeueRun,
+  startRun,
+} from './transitions.ts'
 import { drainWorker, hasOtherWorker, loseAllWorkers, markDisk, retireWorker } from './workers.ts'
 
 const SAID: NewEvent = { type: 'message.assistant', data: { message_id: 'm', text: 'Done.' } }
@@ -59,7 +58,7 @@ onEitherDatabase('leases', (open) => {
       event.type === 'run.state' ? event.data.state : event.type,
     )
   const lose = async (worker_id: string): Promise<void> => {
-    const seen = (await readBeats(db)).find((worker) => worker.worker_id === worker_id)
+    const seen = (await readLiveness(db)).beats.find((worker) => worker.worker_id === worker_id)
     assert.equal(await loseWorker(db, worker_id, seen?.beat ?? -1), true)
   }
 
@@ -349,11 +348,13 @@ onEitherDatabase('leases', (open) => {
     await finishRun(db, ended, { state: 'SUCCEEDED' })
     const other = await holdRun(db)
     for (const { worker_id } of [claimed, working, ended]) await lose(worker_id)
+    assert.equal((await readLiveness(db)).has_lost, true)
     const changed = await requeueLost(db, refuse)
     const mine = [claimed, working, ended].map(({ run_id, pool }) => ({ run_id, pool }))
     const byId = (a: { run_id: string }, b: { run_id: string }) => (a.run_id < b.run_id ? -1 : 1)
     assert.deepEqual(changed.toSorted(byId), mine.sort(byId))
     assert.deepEqual(await requeueLost(db, refuse), [])
+    assert.equal((await readLiveness(db)).has_lost, false)
     for (const lease of [claimed, working]) {
       assert.deepEqual((await typesOf(lease.run_id)).slice(-2), ['attempt.lost', 'QUEUED'])
       const { state, worker_id, attempt, lost_attempts } = await readStored(db, lease.run_id)
@@ -464,6 +465,6 @@ onEitherDatabase('leases', (open) => {
   test('every worker before this start is lost, where the lock proves that none lives', async () => {
     await addWorker(db, { pool: POOL })
     await loseAllWorkers(db)
-    assert.deepEqual(await readBeats(db), [])
+    assert.deepEqual((await readLiveness(db)).beats, [])
   })
 })

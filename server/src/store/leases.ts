@@ -132,12 +132,6 @@ export async function releaseRun(
   return { released: row !== undefined, claimable_in: row?.is_claimable ? row.pool : null }
 }
 
-export async function readBeats(db: Db): Promise<Array<{ worker_id: string; beat: number }>> {
-  const found = await sql<{ worker_id: string; beat: number }>`
-    select worker_id, beat from workers where not lost`.execute(db)
-  return found.rows
-}
-
 /** Declares a worker lost if it still shows the beat the sweeper has watched. */
 export async function loseWorker(db: Db, worker_id: string, seen: number): Promise<boolean> {
   const changed = await sql`

@@ -238,6 +238,18 @@ async function takeBack(db: Db, run_id?: string): Promise<Changed[]> {
   return [...requeued, ...debugged, ...released.rows]
 }
 
+/** The heartbeats of the workers that are not lost, and whether a run is to be taken back: one statement, since all processes ask often. */
+export async function readLiveness(
+  db: Db,
+): Promise<{ beats: Array<{ worker_id: string; beat: number }>; has_lost: boolean }> {
+  const found = await sql<{ worker_id: string | null; beat: number; has_lost: boolean }>`
+    select w.worker_id, w.beat, l.has_lost
+    from (select exists (select from runs r ${LOST}) or exists (select from runs r where ${IS_STRANDED}) as has_lost) l
+    left join workers w on not w.lost`.execute(db)
+  const beats = found.rows.flatMap(({ worker_id, beat }) => (worker_id === null ? [] : [{ worker_id, beat }]))
+  return { beats, has_lost: found.rows[0]?.has_lost ?? false }
+}
+
 /**
  * Takes every run of lost workers back and returns those that changed. One that cannot be (its row is refused) must not
  * keep the others: then each is taken back by itself, and `onFailure` hears of those that failed.
@@ -246,7 +258,7 @@ export async function requeueLost(
   db: Db,
   onFailure: (run_id: string, error: unknown) => void,
 ): Promise<Changed[]> {
-  // Asked twice a second by every process and mostly answered by "none": that takes one statement and no lock.
+  // Another process may have taken them meanwhile: that takes one statement and no lock.
   const found = await sql<{ run_id: string }>`
     select r.run_id from runs r ${LOST} union select r.run_id from runs r where ${IS_STRANDED} order by run_id`.execute(
     db,

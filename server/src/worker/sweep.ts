@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Store } from '../store/db.ts'
-import { loseWorker, readBeats } from '../store/leases.ts'
-import { requeueLost } from '../store/transitions.ts'
+import { loseWorker } from '../store/leases.ts'
+import { readLiveness, requeueLost } from '../store/transitions.ts'
 import type { Watch } from '../store/watch.ts'
 import { endLostSessions } from '../store/workers.ts'
 import type { Logger } from './context.ts'
@@ -27,16 +27,18 @@ export function startSweep(
 ): () => Promise<void> {
   const seen = new Map<string, { beat: number; since: number }>()
   let last_read = Number.NEGATIVE_INFINITY
+  const faults = createFaultLog(log, 'Taking the runs of lost workers back failed; trying again.')
+  let recovering: Promise<void> | null = null
 
   const look = async (): Promise<void> => {
     const began = now()
-    const beats = await readBeats(store.quick)
+    const { beats, has_lost } = await readLiveness(store.quick)
     const read = now()
     if (began - last_read > GAP_MS || read - began > GAP_MS) seen.clear()
     last_read = read
     const alive = new Set(beats.map((worker) => worker.worker_id))
     for (const id of seen.keys()) if (!alive.has(id)) seen.delete(id)
-    let lost = false
+    let lost = has_lost
     for (const { worker_id, beat } of beats) {
       const before = seen.get(worker_id)
       if (before?.beat !== beat) seen.set(worker_id, { beat, since: read })
@@ -45,8 +47,13 @@ export function startSweep(
         lost = true
       }
     }
-    // What fails here the other loop tries again, and says.
-    if (lost) recover().catch(() => {})
+    // What fails here, or is lost meanwhile, the next look finds.
+    if (lost)
+      recovering ??= recover()
+        .then(faults.clear, faults.say)
+        .finally(() => {
+          recovering = null
+        })
   }
   const recover = async (): Promise<void> => {
     await recoverRuns(store, watch, log)
@@ -54,15 +61,16 @@ export function startSweep(
     const ended = await endLostSessions(store.quick)
     if (ended > 0) log.warn({ ended }, 'Database sessions of lost workers held on to runs and were ended.')
   }
-  const stops = [repeat(look, log), repeat(recover, log)]
+  const stop = repeat(look, log)
   return async () => {
-    await Promise.all(stops.map((stop) => stop()))
+    await stop()
+    await recovering
   }
 }
 
 /** Again and again until the function it returns is called. */
 function repeat(work: () => Promise<void>, log: Logger): () => Promise<void> {
-  const faults = createFaultLog(log, 'Looking for lost workers and their runs failed; trying again.')
+  const faults = createFaultLog(log, 'Looking for lost workers failed; trying again.')
   const stopping = new AbortController()
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {

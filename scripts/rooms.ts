@@ -81,7 +81,7 @@ export const RULES: Record<string, readonly string[]> = {
   cli: ['client', 'server/src/main.ts'],
   web: ['client'],
   scripts: ['server', 'client', 'cli'],
-  bench: ['server', 'client'],
+  bench: ['server', 'client', 'scripts'],
 }
 /** Packages that one room alone may use. */
 export const PACKAGES: Record<string, string> = {

@@ -78,6 +78,14 @@ test('it holds no TypeScript, and nothing that reports an installation', async (
     stdout.split('\n').filter((file) => /\.ts$|\.test\.|@scarf/.test(file)),
     [],
   )
+  // The code of other packages comes with their licenses.
+  const { stdout: licenses } = await runTool('tar', [
+    '-xzOf',
+    join(directory, 'runyard-0.1.0.tgz'),
+    'package/bundle/THIRD-PARTY-LICENSES.txt',
+  ])
+  for (const name of ['fastify', 'zod', 'pg', '@aws-sdk/client-s3'])
+    assert.match(licenses, new RegExp(`^${name} [\\d.]+ \\(.+\\)\n\n.*(License|Copyright)`, 'ms'))
   // npm leaves lock files out of some places of a package.
   assert.match(stdout, /^package\/server\/agents\/claude\/package-lock\.json$/m)
   const lock = readFileSync(join(project, 'package-lock.json'), 'utf8')

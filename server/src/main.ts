@@ -1,4 +1,7 @@
-/** The roles of the service; the command line calls these. With work.ts and listen.ts the only files that know every room. */
+/**
+ * The roles of the service; the command line calls these. With work.ts and listen.ts the only files that know every room. What one role
+ * or command alone needs is loaded by that one.
+ */
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pino, { type Logger } from 'pino'
@@ -8,20 +11,17 @@ import type { ListModelsResponse } from './contract/model.ts'
 import type { Keys } from './control.ts'
 import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
 import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
-import { type Diagnosis, diagnose } from './doctor.ts'
+import type { Diagnosis } from './doctor.ts'
 import type { LogStream } from './http/context.ts'
-import { signInUrl } from './http/routes/sign-in-links.ts'
-import { agentsFolder, type InstallableAgent, installAgent, listInstalled } from './installed-agents.ts'
+import type { InstallableAgent } from './installed-agents.ts'
 import { keyOfDev, keysOf, linkOfDev, offerKeys, useKeys } from './keys.ts'
-import { listen } from './listen.ts'
 import { openBlobs } from './open-blobs.ts'
-import { type Resealed, resealAll } from './reseal.ts'
+import type { Resealed } from './reseal.ts'
 import { fingerprintsOf, readKeyring } from './secret-keys.ts'
 import { startSchedules } from './start-schedules.ts'
 import { type ConnectionLimits, ORDINARY, PATIENT } from './store/connection-limits.ts'
 import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
 import { isUnavailable, openPostgres, type Store } from './store/db.ts'
-import { openEmbedded } from './store/embedded.ts'
 import { settleSecret } from './store/installation.ts'
 import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
@@ -29,7 +29,7 @@ import { loseAllWorkers } from './store/workers.ts'
 import { openTls, type TlsFiles } from './tls-files.ts'
 import { logBlocks } from './watchdog/event-loop.ts'
 import { startGitHubReplies, startWebhooks } from './webhooks.ts'
-import { type Companions, work } from './work.ts'
+import type { Companions } from './work.ts'
 import { startCleanUp } from './worker/clean-up.ts'
 import { isBelow } from './worker/local-repository.ts'
 import { recoverRuns, startSweep } from './worker/sweep.ts'
@@ -170,6 +170,11 @@ export async function startDev(options: DevOptions = {}): Promise<DevService> {
       startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days }),
       startWebhooks(config, { store, watch, log }),
     )
+    const [{ work }, { listen }, { signInUrl }] = await Promise.all([
+      import('./work.ts'),
+      import('./listen.ts'),
+      import('./http/routes/sign-in-links.ts'),
+    ])
     const local_repos = config.local_repos ?? process.cwd()
     const worker = await work({
       config: {
@@ -261,6 +266,7 @@ export async function startServe(
       inTime(startWebhooks(config, { store, watch, log })),
       reportDatabase(store, log, reason),
     )
+    const { listen } = await import('./listen.ts')
     const { app, public_url } = await listen({
       config,
       store,
@@ -310,6 +316,7 @@ export async function startWorkerRole(
       inTime(startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days })),
       reportDatabase(store, log, null),
     )
+    const { work } = await import('./work.ts')
     const worker = await work({
       ...{ config, store, blobs, watch, log, persist },
       embedded: false,
@@ -344,10 +351,14 @@ export const withKeys = <T>(options: RoleOptions, use: (keys: Keys) => Promise<T
   )
 
 /** What this machine and its settings offer, as it is found out. */
-export const examine = (options: RoleOptions): AsyncGenerator<Diagnosis> => diagnose(() => configure(options))
+export async function* examine(options: RoleOptions): AsyncGenerator<Diagnosis> {
+  const { diagnose } = await import('./doctor.ts')
+  yield* diagnose(() => configure(options))
+}
 
 /** The programs of agents on this machine. */
-export function openAgents(options: RoleOptions) {
+export async function openAgents(options: RoleOptions) {
+  const { agentsFolder, installAgent, listInstalled } = await import('./installed-agents.ts')
   const config = configure(options)
   return {
     list: () => listInstalled(config),
@@ -364,6 +375,7 @@ export const rotateSecretKey = (options: RoleOptions): Promise<Resealed> =>
     async ({ db }) => {
       const config = configure(options)
       await settleSecret(db, fingerprintsOf(config))
+      const { resealAll } = await import('./reseal.ts')
       return resealAll(db, readKeyring(config))
     },
     PATIENT,
@@ -415,6 +427,7 @@ const withMigratedStore = <T>(
 
 /** The caller holds the lock of the data directory. */
 async function openDataDir({ data_dir, cache_dir }: Config): Promise<Store> {
+  const { openEmbedded } = await import('./store/embedded.ts')
   const directory = join(data_dir, 'db')
   const store = await openEmbedded(directory, cache_dir)
   closeTree(directory)

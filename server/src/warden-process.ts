@@ -1,4 +1,5 @@
 /** Entry of the warden's process: `node warden-process.ts '{"backend": …}'`; see worker/warden.ts. */
+import { openBubblewrap, openDocker, openHost } from './sandbox/open-backend.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
 import { runWarden } from './worker/warden.ts'
 
@@ -12,11 +13,10 @@ export interface WardenArguments {
   deadline: boolean
 }
 
-/** Each is loaded when it is used: a worker cannot claim anything before its warden is there. */
 const OPEN: Record<string, (place: OpenOptions) => Promise<SandboxBackend>> = {
-  bubblewrap: async (place) => (await import('./sandbox/bubblewrap.ts')).openBubblewrap(place),
-  docker: async (place) => (await import('./sandbox/docker.ts')).openDocker(place),
-  host: async (place) => (await import('./sandbox/host.ts')).openHost(place),
+  bubblewrap: openBubblewrap,
+  docker: openDocker,
+  host: openHost,
 }
 
 const { deadline, backend, ...place } = JSON.parse(process.argv[2] ?? '{}') as WardenArguments

@@ -32,7 +32,7 @@ export function addAgentCommands(program: Command): void {
     .addArgument(new Argument('<agents...>', 'which').choices(NAMES))
     .action(async (names: Array<(typeof NAMES)[number]>, options: AgentOptions) => {
       const { openAgents } = await loadService()
-      const agents = openAgents(settingsOf(options))
+      const agents = await openAgents(settingsOf(options))
       const output = openOutput({ format: options.json ? 'ndjson' : 'text' })
       for (const name of new Set(names)) {
         if (!options.json) output.line(`Installing ${name} …`)
@@ -45,7 +45,7 @@ export function addAgentCommands(program: Command): void {
   subcommand('list', 'Lists which agents are installed, and which can be.').action(
     async (options: AgentOptions) => {
       const { openAgents } = await loadService()
-      const listed = openAgents(settingsOf(options)).list()
+      const listed = (await openAgents(settingsOf(options))).list()
       const output = openOutput({ format: options.json ? 'ndjson' : 'text' })
       if (options.json) return listed.forEach(output.json)
       const columns = ['AGENT', 'INSTALLED', 'TO INSTALL'].map((heading) => ({ heading }))

@@ -1,9 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openBubblewrap } from './bubblewrap.ts'
-import { DEFAULT_IMAGE, openDocker } from './docker.ts'
+import { DEFAULT_IMAGE } from './default-image.ts'
 import { ALLOW_FALLBACK, type FallbackOptions, keepLastBackend, whyNoFallback } from './fallback.ts'
-import { openHost } from './host.ts'
+import { openBubblewrap, openDocker, openHost } from './open-backend.ts'
 import { type SandboxBackend, SandboxFault } from './sandbox.ts'
 
 /** How long a missing default image may take to pull before the start goes on without Docker. */

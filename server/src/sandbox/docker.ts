@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type Docker from 'dockerode'
+import { DEFAULT_IMAGE } from './default-image.ts'
 import { HOME } from './docker-accounts.ts'
 import { DockerContainer } from './docker-container.ts'
 import { freezeContainer, removeContainer, stopContainer, thawContainer } from './docker-control.ts'
@@ -40,8 +41,6 @@ import {
   type WarmSpec,
   type Weakness,
 } from './sandbox.ts'
-
-export const DEFAULT_IMAGE = 'node:24-bookworm'
 
 const PULL_LIMIT_MS = 10 * 60_000
 const UNCOUNTED_SOCKETS: Weakness = {

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 const STATEMENTS = 400
 const PROGRAM = `
 import { sql } from 'kysely'
-import { openPglite } from ${JSON.stringify(new URL('./db.ts', import.meta.url).href)}
+import { openPglite } from ${JSON.stringify(new URL('./pglite.ts', import.meta.url).href)}
 const store = await openPglite()
 for (let at = 0; at < ${STATEMENTS}; at += 1) await sql.raw('select 1 as n' + at + ', now()').execute(store.db)
 await store.close()`

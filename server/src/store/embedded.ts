@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
-import { type Db, openPglite, type Store } from './db.ts'
+import type { Db, Store } from './db.ts'
 import { putEmptyDatabase } from './empty-database.ts'
 import { forgetInstallation, foundInstallation } from './installation.ts'
 import { migrate, SCHEMA_HASH } from './migrate.ts'
+import { openPglite } from './pglite.ts'
 
 /**
  * The embedded database in `directory`, whose lock the caller holds. A new one is a copy of an empty one kept in `cache`, a

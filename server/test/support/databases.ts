@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { after, describe } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { type Db, openPglite, openPostgres, type Store } from '../../src/store/db.ts'
-import { openEmbedded as open } from '../../src/store/embedded.ts'
+import { type Db, openPostgres, type Store } from '../../src/store/db.ts'
 import { putEmptyDatabase } from '../../src/store/empty-database.ts'
 import { forgetInstallation, foundInstallation } from '../../src/store/installation.ts'
 import { migrate, SCHEMA_HASH } from '../../src/store/migrate.ts'
@@ -152,6 +151,7 @@ async function withStore(url: string, work: (store: Store) => Promise<void>): Pr
 
 /** An embedded database, empty and migrated. */
 export async function openEmbedded(directory = join(temporaryDirectory('pglite'), 'db')): Promise<Store> {
+  const { openEmbedded: open } = await import('../../src/store/embedded.ts')
   const store = await open(directory, CACHE_DIR)
   // The one in the cache is; it cannot be had by users who may not read the cache.
   await migrate(store.db)
@@ -160,6 +160,7 @@ export async function openEmbedded(directory = join(temporaryDirectory('pglite')
 
 /** An embedded database before its first migration. */
 export async function openUnmigrated(): Promise<Store> {
+  const { openPglite } = await import('../../src/store/pglite.ts')
   const directory = join(temporaryDirectory('pglite'), 'db')
   await putEmptyDatabase(directory, CACHE_DIR, 'unmigrated-lean', async (draft) =>
     (await openPglite(draft)).close(),

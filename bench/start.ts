@@ -16,7 +16,7 @@ import { findPostgres, startPostgres } from '../server/test/support/postgres-ser
 import { temporaryDirectory } from '../server/test/support/service.ts'
 import { writeFigures } from './figures.ts'
 
-const ROUNDS = 7
+const ROUNDS = 5
 const REST_MS = 60_000
 /** The unit of times in `/proc`, which no kernel for users has changed. */
 const TICK_MS = 10
@@ -27,6 +27,7 @@ interface Cost {
   ms: number
 }
 interface Rest {
+  what: string
   rss_mb: number
   /** Of one core. */
   cpu_percent: number
@@ -132,13 +133,14 @@ async function costOf(starting: Promise<Started>): Promise<Cost> {
   return started.cost
 }
 
-async function measureRest(starting: Promise<Started>): Promise<Rest> {
+async function measureRest(what: string, starting: Promise<Started>): Promise<Rest> {
   const started = await starting
   // What it puts off until it has started is none of its rest.
   await wait(REST_MS / 4)
   const before = readCpu(started.pid)
   await wait(REST_MS)
   const rest = {
+    what,
     rss_mb: readRss(started.pid),
     cpu_percent: ((readCpu(started.pid) - before) / REST_MS) * 100,
   }
@@ -207,13 +209,14 @@ export async function measureStart(beside: readonly string[]): Promise<string> {
         rmSync(folder, { recursive: true })
       }
     }
-    const rests: [string, Rest][] = [['bare PGlite', await measureRest(pglite(bare))]]
-    for (const [form, runyard] of forms) {
-      const serve = () => startRole([runyard, 'serve', '--port', '0'], SERVE, env)
-      rests.push([`\`serve\`, ${form}`, await measureRest(serve())])
-      rests.push([`\`worker\`, ${form}`, await measureRest(startRole([runyard, 'worker'], WORKER, env))])
-      rests.push([`\`dev\`, ${form}`, await measureRest(dev(runyard, join(directory, 'dev')))])
-    }
+    const resting = [measureRest('bare PGlite', pglite(bare))]
+    for (const [form, runyard] of forms)
+      resting.push(
+        measureRest(`\`serve\`, ${form}`, startRole([runyard, 'serve', '--port', '0'], SERVE, env)),
+        measureRest(`\`worker\`, ${form}`, startRole([runyard, 'worker'], WORKER, env)),
+        measureRest(`\`dev\`, ${form}`, dev(runyard, temporaryDirectory('dev'))),
+      )
+    const rests = await Promise.all(resting)
     return toTable(costs, rests, load)
   } finally {
     await stop(server)
@@ -221,7 +224,7 @@ export async function measureStart(beside: readonly string[]): Promise<string> {
   }
 }
 
-function toTable(costs: Map<string, Cost[]>, rests: readonly [string, Rest][], load: number): string {
+function toTable(costs: Map<string, Cost[]>, rests: readonly Rest[], load: number): string {
   const cpuOf = (what: string) => median((costs.get(what) ?? []).map(({ cpu_ms }) => cpu_ms))
   const times = (cpu_ms: number, what: string) => (cpu_ms / cpuOf(what)).toFixed(2)
   const [bare] = rests
@@ -237,12 +240,12 @@ function toTable(costs: Map<string, Cost[]>, rests: readonly [string, Rest][], l
     '| at rest | RSS, MB | CPU, % of a core | RSS, × bare PGlite |',
     '|---|---|---|---|',
     ...rests.map(
-      ([what, { rss_mb, cpu_percent }]) =>
-        `| ${what} | ${rss_mb.toFixed(0)} | ${cpu_percent.toFixed(2)} | ${(rss_mb / (bare?.[1].rss_mb ?? 0)).toFixed(2)} |`,
+      ({ what, rss_mb, cpu_percent }) =>
+        `| ${what} | ${rss_mb.toFixed(0)} | ${cpu_percent.toFixed(2)} | ${(rss_mb / (bare?.rss_mb ?? 0)).toFixed(2)} |`,
     ),
     '',
     `Medians of ${ROUNDS} starts in turns, with the compile cache filled; CPU is of all processes that a start starts. RSS of the ` +
-      `process itself, ${(REST_MS * 1.25) / 1000} s after its start. Node ${process.versions.node}; the load was ${load.toFixed(1)} before it began. ` +
+      `process itself, ${(REST_MS * 1.25) / 1000} s after its start, all at rest at once. Node ${process.versions.node}; the load was ${load.toFixed(1)} before it began. ` +
       '`node bench/start.ts --write`',
   ].join('\n')
 }

@@ -2,13 +2,15 @@ import { closeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { takePipes } from './pipes.ts'
+import { SandboxFault } from './sandbox.ts'
 import { type Launch, type ProgramEnd, startProgram } from './starter.ts'
 
-/** Runs a program of the host and returns how it ended and what it said. The signal kills it. Throws `SandboxFault`. */
+/** Runs a program of the host and returns how it ended and what it said. Throws `SandboxFault`, also where the signal killed it. */
 export async function runProgram(
   words: Launch,
   signal?: AbortSignal,
 ): Promise<ProgramEnd & { stdout: string; stderr: string }> {
+  throwIfCut(words, signal)
   const { out, err } = await takePipes(['out', 'err'])
   const said = Promise.all(
     [out, err].map(({ read }) => text(new Socket({ fd: read, readable: true, writable: false }))),
@@ -25,8 +27,13 @@ export async function runProgram(
   try {
     const end = await program.ended
     const [stdout = '', stderr = ''] = await said
+    throwIfCut(words, signal)
     return { ...end, stdout, stderr }
   } finally {
     signal?.removeEventListener('abort', kill)
   }
+}
+
+function throwIfCut([file]: Launch, signal?: AbortSignal): void {
+  if (signal?.aborted) throw new SandboxFault(`${file} was cut short`, { cause: signal.reason })
 }

@@ -53,16 +53,19 @@ test('a program has its descriptors, an empty input, a session of its own and no
 
 test('the signal kills a program and what it started', async () => {
   const over = new AbortController()
-  const running = runProgram(['/bin/sh', '-c', 'sleep 60 & echo $!; wait'], over.signal)
-  const early = new AbortController()
-  early.abort()
-  // However far they have come: until they have a session of their own, there is none to kill.
-  const killed = await Promise.all(
-    Array.from({ length: 20 }, () => runProgram(['sleep', '60'], early.signal)),
-  )
-  assert.deepEqual([...new Set(killed.map(({ signal }) => signal))], ['SIGKILL'])
-  over.abort()
-  assert.equal((await running).signal, 'SIGKILL')
+  const running = runProgram(['/bin/sh', '-c', 'sleep 60 & wait'], over.signal)
+  setImmediate(() => over.abort())
+  await assert.rejects(running, SandboxFault)
+  await assert.rejects(runProgram(['true'], AbortSignal.abort()), SandboxFault)
+})
+
+test('a program is killed however far it has come: until it has a session, there is none to kill', async () => {
+  const ends = Array.from({ length: 20 }, async () => {
+    const { kill, ended } = await startProgram(['sleep', '60'])
+    kill()
+    return (await ended).signal
+  })
+  assert.deepEqual([...new Set(await Promise.all(ends))], ['SIGKILL'])
 })
 
 test('a program that cannot be given a descriptor does not start', async () => {

@@ -86,6 +86,30 @@ test('when the shell is killed its programs are told to be gone, and the next on
   assert.equal((await runProgram(['true'])).code, 0)
 })
 
+test('where the machine has no process left, the one program fails and the others go on', () => {
+  const script = `
+    import assert from 'node:assert/strict'
+    import { execFileSync } from 'node:child_process'
+    import { SandboxFault } from ${JSON.stringify(new URL('./sandbox.ts', import.meta.url).href)}
+    import { startProgram } from ${JSON.stringify(new URL('./starter.ts', import.meta.url).href)}
+    // Root has no such limit.
+    if (process.getuid() === 0) for (const set of ['setgid', 'setuid']) process[set](61_234)
+    const { pid, kill } = await startProgram(['sleep', '60'])
+    const shell = execFileSync('pgrep', ['-P', process.pid, '-f', '^/bin/sh -s']).toString().trim()
+    const limit = (processes) => execFileSync('prlimit', ['--pid', shell, '--nproc=' + processes + ':'])
+    const before = execFileSync('prlimit', ['--pid', shell, '--nproc', '--output=SOFT', '--noheadings'])
+    limit(1)
+    await assert.rejects(startProgram(['true']), SandboxFault)
+    limit(before.toString().trim())
+    assert.equal((await (await startProgram(['true'])).ended).code, 0)
+    process.kill(pid, 0)
+    kill()`
+  const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    ...{ cwd: '/', encoding: 'utf8', timeout: 60_000 },
+  })
+  assert.equal(child.status, 0, child.stderr)
+})
+
 test('a program that asked for it dies with the service, whatever killed that', async () => {
   const script = `
     import { readFileSync } from 'node:fs'

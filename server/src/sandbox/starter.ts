@@ -101,9 +101,9 @@ class Starter {
     )
     const streams = ['9>&1', '</dev/null', '>/dev/null', '2>/dev/null', ...opened].join(' ')
     const program = `{ echo "opened ${id}" >&9; exec setsid ${words.map(quote).join(' ')} 9>&-; } ${streams}`
-    this.#tell(
-      `{ ${program} & echo "pid ${id} $!"; wait $!; echo "ended ${id} $?"; } & echo "watcher ${id} $!"`,
-    )
+    const watcher = `{ trap 'echo "ended ${id} $?"' EXIT; ${program} & echo "pid ${id} $!"; wait $!; }`
+    // Where the machine has no process left for it, a fork ends the shell that asked for it, but not within this.
+    this.#tell(`command eval ${quote(`${watcher} & echo "watcher ${id} $!"`)} || echo "failed ${id}"`)
     const pid = await entry.started.promise
     return {
       pid,
@@ -134,12 +134,12 @@ class Starter {
     if (what === 'watcher') entry.watcher = Number(number)
     if (what === 'ended') entry.end = readEnd(Number(number))
     if (entry.pid !== null && entry.has_descriptors) entry.started.resolve(entry.pid)
-    if (!entry.end || entry.watcher === null) return
-    entry.started.reject(new SandboxFault('A program did not get its descriptors'))
-    entry.ended.resolve(entry.end)
+    if (what !== 'failed' && (!entry.end || entry.watcher === null)) return
+    entry.started.reject(new SandboxFault('A program got no process, or not its descriptors'))
+    if (entry.end) entry.ended.resolve(entry.end)
     this.#entries.delete(Number(id))
     // Else it would stay as a zombie.
-    this.#tell(`wait ${entry.watcher}`)
+    if (entry.watcher !== null) this.#tell(`wait ${entry.watcher}`)
     this.#setAwake()
   }
 

@@ -86,6 +86,24 @@ test('when the shell is killed its programs are told to be gone, and the next on
   assert.equal((await runProgram(['true'])).code, 0)
 })
 
+test('a program whose watcher is killed has failed', async () => {
+  const { pid, ended } = await startProgram(['setpriv', '--pdeathsig', 'KILL', 'sleep', '60'])
+  const watcher = Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+  process.kill(watcher, 'SIGKILL')
+  await assert.rejects(ended, SandboxFault)
+  assert.equal((await runProgram(['true'])).code, 0)
+})
+
+test('what is left of a program dies at its end, and nobody who has its number later', async (t) => {
+  const leaving = await runProgram(['/bin/sh', '-c', 'sleep 60 & echo $!'])
+  assert.equal(leaving.code, 0)
+  const { kill, ended } = await startProgram(['true'])
+  await ended
+  const sent = t.mock.method(process, 'kill')
+  kill()
+  assert.equal(sent.mock.callCount(), 0)
+})
+
 test('where the machine has no process left, the one program fails and the others go on', () => {
   const script = `
     import assert from 'node:assert/strict'

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { constants } from 'node:os'
 import { createInterface } from 'node:readline'
@@ -29,7 +30,7 @@ export interface Program {
   ended: Promise<ProgramEnd>
   /** Whether it keeps the service from its end. It does at first. */
   keepAwake(awake: boolean): void
-  /** Kills it and what is left in its session. */
+  /** Kills it and what is left in its session, as its end does. */
   kill(): void
 }
 
@@ -38,10 +39,14 @@ interface Entry {
   has_descriptors: boolean
   watcher: number | null
   end: ProgramEnd | null
+  is_over: boolean
   started: PromiseWithResolvers<number>
   ended: PromiseWithResolvers<ProgramEnd>
   keeps_awake: boolean
 }
+
+/** Between two looks for watchers that are gone. */
+const LOOK_MS = 2_000
 
 let starter: Starter | null = null
 
@@ -64,6 +69,7 @@ export function startProgram(words: Launch, descriptors: readonly Descriptor[] =
 class Starter {
   readonly #shell: ChildProcess
   readonly #entries = new Map<number, Entry>()
+  readonly #looks: NodeJS.Timeout
   #last_id = 0
   is_open = true
 
@@ -80,6 +86,7 @@ class Starter {
     this.#shell.once('error', ({ message }) => this.#end(message))
     this.#shell.once('exit', (code, signal) => this.#end(`it ended with ${signal ?? code}`))
     this.#tell("trap 'kill -9 0' EXIT")
+    this.#looks = setInterval(() => this.#look(), LOOK_MS).unref()
     this.#shell.unref()
     if (stdin instanceof Socket) stdin.unref()
     this.#setAwake()
@@ -89,7 +96,8 @@ class Starter {
     this.#last_id += 1
     const id = this.#last_id
     const entry: Entry = {
-      ...{ pid: null, has_descriptors: false, watcher: null, end: null, keeps_awake: true },
+      ...{ pid: null, has_descriptors: false, watcher: null, end: null, is_over: false },
+      keeps_awake: true,
       started: Promise.withResolvers(),
       ended: Promise.withResolvers(),
     }
@@ -113,7 +121,8 @@ class Starter {
         this.#setAwake()
       },
       kill() {
-        if (kill(-pid) || entry.end) return
+        // Once it has ended, another may have its number.
+        if (entry.is_over || kill(-pid)) return
         // It has its descriptors, but no session yet, unless it has just made one and gone on.
         kill(pid)
         kill(-pid)
@@ -134,23 +143,39 @@ class Starter {
     if (what === 'watcher') entry.watcher = Number(number)
     if (what === 'ended') entry.end = readEnd(Number(number))
     if (entry.pid !== null && entry.has_descriptors) entry.started.resolve(entry.pid)
-    if (what !== 'failed' && (!entry.end || entry.watcher === null)) return
+    if (what === 'ended') endSession(entry)
+    if (what === 'failed' || (entry.end && entry.watcher !== null)) this.#settle(Number(id), entry)
+  }
+
+  #settle(id: number, entry: Entry): void {
+    this.#entries.delete(id)
     entry.started.reject(new SandboxFault('A program got no process, or not its descriptors'))
     if (entry.end) entry.ended.resolve(entry.end)
-    this.#entries.delete(Number(id))
+    else entry.ended.reject(new SandboxFault('What waits for a program is gone'))
     // Else it would stay as a zombie.
     if (entry.watcher !== null) this.#tell(`wait ${entry.watcher}`)
     this.#setAwake()
   }
 
+  /** A watcher that was killed alone says nothing. What it said before is heard by the next look. */
+  #look(): void {
+    for (const [id, entry] of this.#entries) {
+      if (entry.watcher === null || isRunning(entry.watcher)) continue
+      if (entry.is_over) this.#settle(id, entry)
+      else endSession(entry)
+    }
+  }
+
   #end(why: string): void {
     if (!this.is_open) return
     this.is_open = false
+    clearInterval(this.#looks)
     if (this.#shell.pid !== undefined) kill(-this.#shell.pid)
     const fault = new SandboxFault(`The shell that starts programs is gone: ${why}`)
-    for (const { started, ended } of this.#entries.values()) {
-      started.reject(fault)
-      ended.reject(fault)
+    for (const entry of this.#entries.values()) {
+      endSession(entry)
+      entry.started.reject(fault)
+      entry.ended.reject(fault)
     }
     this.#entries.clear()
   }
@@ -168,6 +193,20 @@ class Starter {
 function kill(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL')
+  } catch {
+    return false
+  }
+}
+
+/** Right at the end of its leader: whoever is left in it keeps others from its number, and later there may be nobody. */
+function endSession(entry: Entry): void {
+  entry.is_over = true
+  if (entry.pid !== null) kill(-entry.pid)
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
   } catch {
     return false
   }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { RequestLimits } from '../src/http/request-limits.ts'
 import { readConfig, startServe } from '../src/main.ts'
 import { openPostgres, type Store, toAppError } from '../src/store/db.ts'
@@ -161,6 +162,11 @@ describe('limits of requests', {
     const give_up = Date.now() + 60_000
     while ((await why()) === null && Date.now() < give_up) await wait(100)
     assert.match((await why()) ?? '', /12 runs of the same person .*RUNYARD_MAX_OPEN_RUNS/)
+    // In the audit log as well, about no run: none was made.
+    const { rows } = await sql<{ target: string | null }>`
+      select target from audit_log where action = 'createRun' and status = 429
+        and principal_id in (select creator_id from runs where state = 'QUEUED')`.execute(store.db)
+    assert.deepEqual([...new Set(rows.map(({ target }) => target))], [null])
     // A trigger's delivery waits.
     const trigger = await api.json<{ url: string; trigger_id: string; secret: string }>(
       'POST',

@@ -50,7 +50,6 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
     if (isOpenByLink(run)) call.request.audit_detail = 'its link opens it without a key'
     // Part of the answer that is stored for its Idempotency-Key, so that a repeated create hears the same.
     const warning = await warnOfPool(store.db, run.pool, asker(call.actor))
-    call.request.made_id = run.run_id
     const { ancestor_run_ids, pool } = run
     const hint = watch.takeHint({ run_ids: ancestor_run_ids, pool })
     const { response, replayed } = await withAttachments(blobs, run.attachments, async () => {
@@ -61,7 +60,7 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
       }
       const result = await insertRun(store.db, run, call.idempotency, maxima, {
         warnings: warning === null ? [] : [warning],
-        audit: entryOf(call.request, { action, status: ROUTES[action].status }),
+        audit: { ...entryOf(call.request, { action, status: ROUTES[action].status }), target: run.run_id },
         hint,
       })
       return { used: !result.replayed, result }

@@ -128,8 +128,8 @@ async function connect(
   const opened: Socket[] = []
   const theirs: number[] = []
   try {
-    const input = is_fed ? (await takePipes(['input'])).input : null
-    const pipes = await takePipes(['arguments', 'command', 'status'])
+    const pipes = await takePipes(['arguments', 'command', 'status', ...(is_fed ? ['input' as const] : [])])
+    const input = is_fed ? pipes.input : null
     const open = (fd: number, readable: boolean): Socket => {
       const socket = new Socket({ fd, readable, writable: !readable })
       opened.push(socket)

@@ -203,8 +203,18 @@ class Host implements SandboxBackend {
     const { stdout, stderr } = streams.outputs
     const stdin = streams.stdin ?? (options.stdin === undefined ? 'ignore' : 'pipe')
     // By Node, not by `startProgram`: the environment would stand in arguments, which everybody on the machine can read.
-    const child = spawn(this.#shell, [script], { ...child_options, stdio: [stdin, stdout, stderr] })
-    streams.release()
+    const start = () => {
+      try {
+        return spawn(this.#shell, [script], { ...child_options, stdio: [stdin, stdout, stderr] })
+      } catch (error) {
+        // An environment that is too long, say.
+        for (const stream of [streams.stdout, streams.stderr]) stream.destroy()
+        throw error
+      } finally {
+        streams.release()
+      }
+    }
+    const child = start()
     const ended = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
       child.once('error', (error) => reject(new SandboxFault(`The shell did not start: ${error.message}`)))
       child.once('exit', (code, signal) => {

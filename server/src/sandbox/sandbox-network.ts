@@ -85,10 +85,15 @@ export async function connectNetwork(
   const program = await startCompanion(words, [
     { at: 3, ours: pipes.ready.write, mode: 'write' },
     { at: 4, ours: pipes.life.read, mode: 'read' },
-  ]).finally(() => {
-    closeSync(pipes.ready.write)
-    closeSync(pipes.life.read)
-  })
+  ])
+    .catch((error: unknown) => {
+      for (const stream of [ready, life]) stream.destroy()
+      throw error
+    })
+    .finally(() => {
+      closeSync(pipes.ready.write)
+      closeSync(pipes.life.read)
+    })
   const close = () => {
     life.destroy()
     program.kill()

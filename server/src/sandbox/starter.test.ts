@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { runProgram } from './run-program.ts'
 import { SandboxFault } from './sandbox.ts'
+import { connectNetwork } from './sandbox-network.ts'
 import { startProgram } from './starter.ts'
 
 /** The shell that starts programs for this process. */
@@ -84,6 +85,19 @@ test('when the shell is killed its programs are told to be gone, and the next on
   await assert.rejects(ended, SandboxFault)
   kill()
   assert.equal((await runProgram(['true'])).code, 0)
+})
+
+test('a network that cannot be started leaves no descriptor open', async () => {
+  const network = { as_root: false, slirp4netns: 'sleep', unshare: '', setpriv: '' }
+  const count = () => readdirSync('/proc/self/fd').length
+  const before = count()
+  // Five pipes each time: in the end as many are spare as before.
+  for (let round = 0; round < 48; round++) {
+    await runProgram(['true'])
+    process.kill(findStarter(), 'SIGKILL')
+    await assert.rejects(connectNetwork(network, process.pid, null), SandboxFault)
+  }
+  assert.ok(count() - before < 24, `${count() - before} more are open`)
 })
 
 test('a program whose watcher is killed has failed', async () => {

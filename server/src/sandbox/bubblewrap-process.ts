@@ -1,4 +1,4 @@
-import { closeSync } from 'node:fs'
+import { closeSync, fchmodSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { exitOfShell, type RunningCommand } from './exec-handle.ts'
@@ -153,6 +153,8 @@ async function connect(
       { at: DESCRIPTORS.status, ours: pipes.status.write, mode: 'write' },
       { at: DESCRIPTORS.seccomp, ours: seccomp, mode: 'read' },
     ])
+    // Opening it again would wait for ever once its writer has gone; so that fails, whoever the service runs as.
+    if (input) fchmodSync(input.read, 0)
     return { program, ...sockets }
   } catch (error) {
     for (const socket of [...opened, streams.stdout, streams.stderr]) socket.destroy()

@@ -14,7 +14,7 @@ export interface Unit {
 }
 
 /** Enough that loading the service, a second, is small beside it; little enough that all processes end at about the same time. */
-const SHARED = { cpu_ms: 30_000, wall_ms: 180_000 }
+const SHARED = { cpu_ms: 45_000, wall_ms: 240_000 }
 /** A browser takes seconds to start and to compile the page, so its files share one as far as possible. */
 const SHARED_BROWSER = { cpu_ms: 150_000, wall_ms: 360_000 }
 /** More processes than cores, since much of what they do is wait; each one more makes all of them slower. */

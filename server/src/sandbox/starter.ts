@@ -149,7 +149,11 @@ class Starter {
 
   #settle(id: number, entry: Entry): void {
     this.#entries.delete(id)
-    entry.started.reject(new SandboxFault('A program got no process, or not its descriptors'))
+    entry.started.reject(
+      new SandboxFault(
+        'A program got no process, or not its descriptors, which a node with file capabilities (setcap) cannot pass on',
+      ),
+    )
     if (entry.end) entry.ended.resolve(entry.end)
     else entry.ended.reject(new SandboxFault('What waits for a program is gone'))
     // Else it would stay as a zombie.

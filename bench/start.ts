@@ -1,6 +1,6 @@
 /**
- * What starts cost: commands and each role of the service, as a checkout has them and as they are published, beside Node's own start and
- * a bare process of the embedded database. `node bench/start.ts [--write] [--beside runyard.js]…`; the latter are measured in the same
+ * Measures starts: commands and each role of the service, from a checkout and as published, beside Node's own start and a bare process
+ * with the embedded database. `node bench/start.ts [--write] [--beside runyard.js]…`; the latter are measured in the same
  * turns, for before and after.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
@@ -161,7 +161,7 @@ const SERVE = /Listening on (\S+)/
 const WORKER = /Working for/
 const DEV = /"base_url":"([^"]+)"/
 
-/** What starts cost, and what the roles cost at rest. */
+/** Measures starts, and the roles at rest. */
 export async function measureStart(beside: readonly string[]): Promise<string> {
   if (!findPostgres()) return 'PostgreSQL is not installed here.'
   const load = loadavg()[0] ?? 0

@@ -153,7 +153,7 @@ async function connect(
       { at: DESCRIPTORS.status, ours: pipes.status.write, mode: 'write' },
       { at: DESCRIPTORS.seccomp, ours: seccomp, mode: 'read' },
     ])
-    // Opening it again would wait for ever once its writer has gone; so that fails, whoever the service runs as.
+    // A command that opens /dev/stdin again after its writer has closed would hang. Without permissions the open fails instead.
     if (input) fchmodSync(input.read, 0)
     return { program, ...sockets }
   } catch (error) {

@@ -1,2 +1,2 @@
-/** What sandboxes of Docker are made of where nobody names another. */
+/** The image of Docker sandboxes, unless the run or the operator names another. */
 export const DEFAULT_IMAGE = 'node:24-bookworm'

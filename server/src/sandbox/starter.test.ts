@@ -79,7 +79,7 @@ test('what ended leaves no zombie, however much there was', async () => {
   assert.equal(zombiesOf(findStarter()), '')
 })
 
-test('when the shell is killed its programs are told to be gone, and the next one starts', async () => {
+test('when the shell is killed, its programs fail with a fault, and the next program starts', async () => {
   const { kill, ended } = await startProgram(['sleep', '60'])
   process.kill(findStarter(), 'SIGKILL')
   await assert.rejects(ended, SandboxFault)

@@ -202,7 +202,10 @@ function kill(pid: number): boolean {
   }
 }
 
-/** Right at the end of its leader: whoever is left in it keeps others from its number, and later there may be nobody. */
+/**
+ * Kills the rest of a session as soon as its leader has ended. Later the session may be empty, and the kernel may give its number to
+ * another.
+ */
 function endSession(entry: Entry): void {
   entry.is_over = true
   if (entry.pid !== null) kill(-entry.pid)

@@ -45,7 +45,7 @@ interface DebugEnd {
   /** The worker is gone, or gives the run up with the turn. */
   releases: boolean
   skip_locked?: boolean
-  /** What is told at the commit. */
+  /** The payload of a NOTIFY that the commit sends. */
   hint?: string | null
 }
 

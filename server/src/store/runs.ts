@@ -226,7 +226,7 @@ interface Besides {
   warnings?: readonly string[]
   /** Its entry in the audit log. */
   audit?: NewAuditEntry
-  /** What is told at the commit. */
+  /** The payload of a NOTIFY that the commit sends. */
   hint?: string | null
 }
 

@@ -61,7 +61,7 @@ interface Change {
   /** More that belongs to it: `, name as (…)`, told from `changed`. */
   also?: RawBuilder<unknown>
   skip_locked?: boolean
-  /** What is told at the commit. */
+  /** The payload of a NOTIFY that the commit sends. */
   hint?: string | null
 }
 
@@ -115,7 +115,10 @@ async function change(db: Db, to: Change): Promise<Changed[]> {
 
 const voided = sql`, voided as (delete from open_messages m using changed c where m.run_id = c.run_id)`
 
-/** CLAIMED → INPROGRESS, and which sandbox the attempt uses where that is not recorded yet. False: the lease is lost or the run was cancelled. */
+/**
+ * CLAIMED → INPROGRESS. Also records the attempt's `sandbox`, if it has no row yet. False: the lease is lost or the run was
+ * cancelled.
+ */
 export async function startRun(
   db: Db,
   lease: Lease,
@@ -147,7 +150,8 @@ export interface Ending {
 
 /**
  * Ends the execution: its state and the event that says so in one statement, everything before being committed already,
- * so a caller who sees SUCCEEDED can read the whole answer. So does `turn_end`: what the workspace is by then. The worker still owns the run until it releases it.
+ * so a caller who sees SUCCEEDED can read the whole answer. `turn_end`, the state of the workspace, is stored with it. The worker
+ * still owns the run until it releases it.
  * `undelivered`: a follow-up was accepted meanwhile; deliver it and go on. The counter stands on the row because a
  * `not exists` over the follow-ups was seen to miss one that was just being committed.
  */

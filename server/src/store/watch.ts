@@ -18,7 +18,7 @@ interface Hint {
   logged?: boolean
 }
 
-/** What a statement tells at its commit. */
+/** The change that a statement announces at its commit. */
 type Told = { run_ids: readonly string[]; pool: string } | { logged: string }
 
 type Listener = () => void

@@ -77,9 +77,9 @@ type Told = Pick<Watch, 'takeHint' | 'touchLog'>
 const FRESH_MS = 50
 
 /**
- * What one lease may read and write. Each statement is fenced, is tried again while the database is away, tells others of a log or a
- * state that it changed, and throws `LeaseLost` when the run is not this attempt's any more or when it is too late: writes end with `writing`, giving the run
- * up with `owning`.
+ * One lease's reads and writes. Each statement is fenced and is tried again while the database is away. It tells other processes if it
+ * changed a log or a state. It throws `LeaseLost` when the run is not this attempt's any more, or when it is too late: writes end with
+ * `writing`, giving the run up with `owning`.
  */
 export class FencedStore {
   readonly #db: Db

@@ -5,6 +5,7 @@ import type { RouteDefinition } from '../contract/route.ts'
 import { isUuid } from '../contract/run-id.ts'
 import { findActor, isWellFormedKey } from '../store/api-keys.ts'
 import type { Db } from '../store/db.ts'
+import { SharedQuestion } from '../store/shared-question.ts'
 import { findVisitor } from '../store/visits.ts'
 import { findWebSession } from '../store/web-sessions.ts'
 import { createFailureLimit } from './failure-limit.ts'
@@ -39,6 +40,11 @@ interface Refusal {
 export function createAuthenticator(db: Db, settings: { readonly public_url: string }): Authenticator {
   const failures = createFailureLimit('Too many requests with a bad key from this address.')
   const session_cookie = createPageCookie(settings, SESSION_COOKIE)
+  // Most requests at one time are of few keys.
+  const actors = new SharedQuestion(
+    (key: string) => key,
+    (key) => findActor(db, key),
+  )
 
   const refuse = async (request: FastifyRequest, detail: string): Promise<never> => {
     await failures.count(request)
@@ -50,7 +56,7 @@ export function createAuthenticator(db: Db, settings: { readonly public_url: str
     if (scheme.toLowerCase() !== 'bearer' || !key || rest.length > 0)
       return { refusal: 'The Authorization header must be "Bearer" and a key.' }
     if (!isWellFormedKey(key)) return { refusal: 'The key is not complete: a character is missing or wrong.' }
-    return (await findActor(db, key)) ?? { refusal: 'The key is unknown, expired or revoked.' }
+    return (await actors.ask(key)) ?? { refusal: 'The key is unknown, expired or revoked.' }
   }
 
   const findByCookie = async (request: FastifyRequest): Promise<Actor | Refusal> => {

@@ -10,6 +10,7 @@ import { resolveRun } from '../../intake/new-run.ts'
 import { explainWaiting, warnOfPool } from '../../intake/waiting.ts'
 import { listRuns } from '../../store/run-list.ts'
 import { findRun, insertRun, interruptRun, type RunRow } from '../../store/runs.ts'
+import { SharedQuestion } from '../../store/shared-question.ts'
 import { cancelRun } from '../../store/transitions.ts'
 import { entryOf, noteReading } from '../audit.ts'
 import type { Services } from '../context.ts'
@@ -28,6 +29,11 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
   })
 
   const asker = (actor: Actor) => ({ actor, default_pool: settings.default_pool })
+  const poolWarnings = new SharedQuestion(
+    ({ pool, actor }: { pool: string; actor: Actor }) =>
+      JSON.stringify([pool, actor.principal_id, actor.role]),
+    ({ pool, actor }) => warnOfPool(store.db, pool, asker(actor)),
+  )
   const whyQueued = (runs: ReadonlyArray<Pick<RunRow, 'run_id' | 'state'>>, actor: Actor) => {
     const queued = runs.filter(({ state }) => state === 'QUEUED').map(({ run_id }) => run_id)
     return explainWaiting(store.db, queued, asker(actor))
@@ -49,7 +55,7 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
     // Here its link is given out, for as long as the run is there; each read of the run only makes it again.
     if (isOpenByLink(run)) call.request.audit_detail = 'its link opens it without a key'
     // Part of the answer that is stored for its Idempotency-Key, so that a repeated create hears the same.
-    const warning = await warnOfPool(store.db, run.pool, asker(call.actor))
+    const warning = await poolWarnings.ask({ pool: run.pool, actor: call.actor })
     const { ancestor_run_ids, pool } = run
     const hint = watch.takeHint({ run_ids: ancestor_run_ids, pool })
     const { response, replayed } = await withAttachments(blobs, run.attachments, async () => {

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SharedQuestion } from './shared-question.ts'
+
+/** A question whose answers the test gives. */
+function openQuestion() {
+  const asked: Array<PromiseWithResolvers<string> & { about: string }> = []
+  const question = new SharedQuestion(
+    (about: string) => about,
+    (about) => {
+      const answer = { about, ...Promise.withResolvers<string>() }
+      asked.push(answer)
+      return answer.promise
+    },
+  )
+  const settled = () => new Promise((resolve) => setImmediate(resolve))
+  return { asked, question, settled }
+}
+
+test('those who ask while a question is on its way share the next one, not its answer', async () => {
+  const { asked, question, settled } = openQuestion()
+  const first = question.ask('a')
+  const later = [question.ask('a'), question.ask('a'), question.ask('a')]
+  assert.equal(asked.length, 1)
+  asked[0]?.resolve('old')
+  assert.equal(await first, 'old')
+  await settled()
+  assert.equal(asked.length, 2)
+  asked[1]?.resolve('new')
+  assert.deepEqual(await Promise.all(later), ['new', 'new', 'new'])
+})
+
+test('questions about something else do not wait', async () => {
+  const { asked, question } = openQuestion()
+  const answers = [question.ask('a'), question.ask('b')]
+  assert.deepEqual(
+    asked.map(({ about }) => about),
+    ['a', 'b'],
+  )
+  for (const { about, resolve } of asked) resolve(`of ${about}`)
+  assert.deepEqual(await Promise.all(answers), ['of a', 'of b'])
+})
+
+test('a question that fails, fails for those who share it, and the next is asked all the same', async () => {
+  const { asked, question, settled } = openQuestion()
+  const first = question.ask('a')
+  const next = question.ask('a')
+  asked[0]?.reject(new Error('no connection'))
+  await assert.rejects(first, /no connection/)
+  await settled()
+  asked[1]?.resolve('here again')
+  assert.equal(await next, 'here again')
+  const alone = question.ask('a')
+  assert.equal(asked.length, 3)
+  asked[2]?.resolve('alone')
+  assert.equal(await alone, 'alone')
+})

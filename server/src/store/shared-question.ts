@@ -1,0 +1,37 @@
+/**
+ * Asks a question once for all who ask it at the same time. Whoever asks while an answer is on its way does not get that one,
+ * which may be older than what they know of: they share the next. So an answer is always as new as one of one's own, and under
+ * load a hundred requests cost two questions.
+ */
+export class SharedQuestion<A, B> {
+  readonly #keyOf: (about: A) => string
+  readonly #ask: (about: A) => Promise<B>
+  /** Questions that are on their way, by key. */
+  readonly #asked = new Map<string, { answer: Promise<B>; next?: Promise<B> }>()
+
+  /** `keyOf` names all that the answer depends on. The answer is handed to several: none of them may change it. */
+  constructor(keyOf: (about: A) => string, ask: (about: A) => Promise<B>) {
+    this.#keyOf = keyOf
+    this.#ask = ask
+  }
+
+  /** Throws what the question throws, to all who share it. */
+  ask(about: A): Promise<B> {
+    const key = this.#keyOf(about)
+    const asked = this.#asked.get(key)
+    if (!asked) return this.#begin(key, about)
+    const begin = () => this.#begin(key, about)
+    asked.next ??= asked.answer.then(begin, begin)
+    return asked.next
+  }
+
+  #begin(key: string, about: A): Promise<B> {
+    const asked: { answer: Promise<B>; next?: Promise<B> } = { answer: this.#ask(about) }
+    this.#asked.set(key, asked)
+    const end = () => {
+      if (!asked.next) this.#asked.delete(key)
+    }
+    asked.answer.then(end, end)
+    return asked.answer
+  }
+}

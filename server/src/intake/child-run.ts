@@ -6,9 +6,10 @@ import { noteService } from '../store/audit-log.ts'
 import { transact } from '../store/db.ts'
 import { hashBody, type IdempotencyKey, readAnswer } from '../store/idempotency.ts'
 import type { Lease } from '../store/leases.ts'
+import { insertRun } from '../store/new-runs.ts'
 import { isPrincipalActive, ORPHANED } from '../store/principals.ts'
 import { findFullTree, type TreeMaxima } from '../store/quotas.ts'
-import { insertRun, type RunRow, readRuns } from '../store/runs.ts'
+import { type RunRow, readRuns } from '../store/runs.ts'
 import { type RunServices, resolveRun } from './new-run.ts'
 
 /** Runs that the agent of one run may create, those of others with it as their parent included. */

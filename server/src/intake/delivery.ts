@@ -8,9 +8,10 @@ import { readStanding } from '../store/api-keys.ts'
 import { noteService } from '../store/audit-log.ts'
 import { type Db, transact } from '../store/db.ts'
 import { acceptFollowup } from '../store/followups.ts'
+import { insertRun, type NewRun } from '../store/new-runs.ts'
 import { findOpenedBy, type OpenedBy, recordPullStatus } from '../store/pushes.ts'
 import { ROOM } from '../store/quotas.ts'
-import { findRun, insertRun, type NewRun } from '../store/runs.ts'
+import { findRun } from '../store/runs.ts'
 import {
   countDuplicate,
   findWaitingForRoom,

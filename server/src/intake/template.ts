@@ -4,7 +4,7 @@ import type { AmbientAgentConfig } from '../contract/agent-config.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunSourceType } from '../contract/run.ts'
 import type { BudgetLimits, OutputSchema, RunAgentRequest } from '../contract/run-request.ts'
-import type { NewRun } from '../store/runs.ts'
+import type { NewRun } from '../store/new-runs.ts'
 import { type RunServices, resolveRun } from './new-run.ts'
 
 export interface RunTemplate {

@@ -14,7 +14,7 @@ import {
   noteNoRoom,
   recordFiring,
 } from '../store/firings.ts'
-import { insertRun } from '../store/runs.ts'
+import { insertRun } from '../store/new-runs.ts'
 import { cancelScheduled } from '../store/transitions.ts'
 
 /** Later than this, a due time was missed, not only late. */

@@ -8,7 +8,7 @@ import { AppError } from '../contract/error.ts'
 import type { Store } from './db.ts'
 import { toAppError } from './db.ts'
 import { hashBody, type IdempotencyKey, once, readAnswer, removeOldKeys } from './idempotency.ts'
-import { insertRun } from './runs.ts'
+import { insertRun } from './new-runs.ts'
 
 const newKey = (more: Partial<IdempotencyKey> = {}): IdempotencyKey => ({
   principal_id: randomUUID(),

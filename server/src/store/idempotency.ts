@@ -24,20 +24,16 @@ const LIFETIME = sql`interval '24 hours'`
 
 const REMOVED_AT_ONCE = 10_000
 
-/** An insert that yields one row when the key is new or too old to matter, none when it was used. */
-export function claimKey(
-  key: IdempotencyKey,
-  status: number,
-  response: RawBuilder<unknown>,
-): RawBuilder<unknown> {
-  return sql`
-    insert into idempotency_keys as k (principal_id, route, key, body_hash, status, response)
-    values (${key.principal_id}, ${key.route}, ${key.key}, ${key.body_hash}, ${status}, ${response})
+/**
+ * An insert that yields the keys that are new or too old to matter, and none that was used. `rows` is a query for its columns:
+ * owner, route, key, hash of the body, status and response.
+ */
+export const claimKeys = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+    insert into idempotency_keys as k (principal_id, route, key, body_hash, status, response) ${rows}
     on conflict (principal_id, route, key) do update set body_hash = excluded.body_hash, status = excluded.status,
       response = excluded.response, created_at = excluded.created_at
       where k.created_at < clock_timestamp() - ${LIFETIME}
-    returning 1`
-}
+    returning k.principal_id, k.route, k.key`
 
 /** The first answer, to be given again; throws when the key was used with another body. */
 export async function readAnswer(db: Db, key: IdempotencyKey): Promise<Answer | null> {
@@ -69,7 +65,10 @@ export async function once(
   if (earlier) return { ...earlier, replayed: true }
   const done = await db.transaction().execute(async (trx) => {
     await sql`set local lock_timeout = '2s'`.execute(trx)
-    const fresh = await claimKey(key, 200, sql`'null'::json`).execute(trx)
+    const { principal_id, route, body_hash } = key
+    const fresh = await claimKeys(
+      sql`values (${principal_id}::uuid, ${route}, ${key.key}, ${body_hash}::bytea, 200, 'null'::json)`,
+    ).execute(trx)
     if (fresh.rows.length === 0) return null
     const answer = await work(trx)
     await sql`update idempotency_keys set status = ${answer.status}, response = ${JSON.stringify(answer.body)}::json

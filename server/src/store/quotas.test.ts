@@ -6,8 +6,8 @@ import { addPrincipal, cancel, newRun } from '../../test/support/stored.ts'
 import { AppError } from '../contract/error.ts'
 import type { Db } from './db.ts'
 import { hashBody } from './idempotency.ts'
+import { insertRun } from './new-runs.ts'
 import type { OpenRunMaxima } from './quotas.ts'
-import { insertRun } from './runs.ts'
 
 onEitherDatabase('quotas', (open) => {
   let db: Db

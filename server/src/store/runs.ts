@@ -6,67 +6,17 @@ import { AppError } from '../contract/error.ts'
 import type { ForkedFrom } from '../contract/fork.ts'
 import type { Permissions } from '../contract/permission.ts'
 import type { ResolvedRun, RunCreatorInfo, RunSchedule, RunSourceType, RunTrigger } from '../contract/run.ts'
-import type { RunAgentRequest, RunAgentResponse } from '../contract/run-request.ts'
+import type { RunAgentRequest } from '../contract/run-request.ts'
 import { isTerminal, type RunState, type RunStatusMessage } from '../contract/state.ts'
-import type { StoredAttachment } from './attachments.ts'
-import { insertEntries, type NewAuditEntry } from './audit-log.ts'
-import { type Db, transact } from './db.ts'
+import type { Db } from './db.ts'
 import { IS_DEBUGGABLE } from './debug-turns.ts'
-import { telling } from './hint.ts'
-import { claimKey, type IdempotencyKey, readAnswer } from './idempotency.ts'
-import { isLimited, lockRoom, type RunMaxima, requireRoom } from './quotas.ts'
 import { USAGE_OF_RUN, type UsageOfRun } from './run-usage.ts'
-import { copySnapshot } from './snapshot-copy.ts'
 import { AT_WORK } from './sql-fragments.ts'
-import { json } from './storable.ts'
-import { outboxOfCreated } from './webhook-outbox.ts'
 
 /** The log of a run up to this sequence. */
 export interface LogPart {
   run_id: string
   sequence: number
-}
-
-/** A run to be, complete: nothing is filled in by the database but times and places. */
-export interface NewRun {
-  run_id: string
-  pool: string
-  /** Who executes it, with whose rights. */
-  principal_id: string
-  /** Who asked for it. */
-  creator_id: string
-  /** Whose budget it uses; `null`: its creator's. */
-  charged_to?: string | null
-  scope: 'User' | 'Team'
-  priority: number
-  title: string
-  prompt: string
-  name: string | null
-  model_id: string | null
-  environment_id: string | null
-  skill_spec: string | null
-  source: RunSourceType
-  /** That created it, as it was then. */
-  schedule?: RunSchedule
-  /** Whose delivery created it. */
-  trigger?: RunTrigger
-  config: AmbientAgentConfig
-  /** Encrypted values that `config` shows as `***`. */
-  sealed: Buffer | null
-  /** What the runs above it are held to, which holds for it too: sets of rules. */
-  rules_above: readonly Permissions[]
-  /** Fields of the request that are recorded but not resolved. */
-  request: Partial<RunAgentRequest>
-  metadata: Record<string, string>
-  conversation_id: string
-  parent_run_id: string | null
-  root_run_id: string
-  ancestor_run_ids: string[]
-  /** Whose prompt and configuration it took over. */
-  replay_of_run_id?: string | null
-  /** Where it begins: with this log of others, and with this workspace. */
-  fork?: (ForkedFrom & { snapshot_id: string | null; context: LogPart[] }) | null
-  attachments: StoredAttachment[]
 }
 
 /** A run as stored, with the names of its people and its artifacts. */
@@ -195,122 +145,6 @@ export const EARLY_MESSAGES = sql`(
   where f.run_id = r.run_id and f.outcome = 'queued_prompt' and f.message <> '')`
 
 const selectRuns = selectOfRuns(sql`r.*, ${EARLY_MESSAGES} as early_messages`)
-
-/**
- * Stores a run, its first two events (QUEUED, the prompt), its attachments and, when given, the idempotency key: one
- * statement. `replayed` holds the first answer when the key was used before. Two concurrent uses of a key meet at its
- * unique index: the second waits for the first and replays. With `maxima` that say anything, a transaction that lets one creator
- * at a time through; throws where there is no room, and then nothing was stored.
- */
-export async function insertRun(
-  db: Db,
-  run: NewRun,
-  key: IdempotencyKey | null,
-  maxima?: RunMaxima,
-  besides: Besides = {},
-): Promise<Inserted> {
-  if (!maxima || !isLimited(maxima)) return insertUnlimited(db, run, key, besides)
-  return transact(db, async (trx) => {
-    await lockRoom(trx, run, maxima)
-    // The same request may have come first, and taken the last room.
-    const earlier = key ? await readAnswer(trx, key) : null
-    if (earlier) return { response: earlier.body as RunAgentResponse, replayed: true }
-    await requireRoom(trx, run, maxima)
-    return insertUnlimited(trx, run, key, besides)
-  })
-}
-
-/** What belongs to a run that is created, and to none that is replayed. */
-interface Besides {
-  /** For its answer. */
-  warnings?: readonly string[]
-  /** Its entry in the audit log. */
-  audit?: NewAuditEntry
-  /** The payload of a NOTIFY that the commit sends. */
-  hint?: string | null
-}
-
-interface Inserted {
-  response: RunAgentResponse
-  replayed: boolean
-}
-
-async function insertUnlimited(
-  db: Db,
-  run: NewRun,
-  key: IdempotencyKey | null,
-  { warnings = [], audit, hint = null }: Besides,
-): Promise<Inserted> {
-  const warned = warnings.length > 0 ? sql`, 'warnings', ${json(warnings)}` : sql``
-  const answer = sql`json_build_object('run_id', ${run.run_id}::text, 'task_id', ${run.run_id}::text,
-    'state', 'QUEUED', 'at_capacity', (select full_up from room)${warned})`
-  const files = json(run.attachments)
-  const inserted = await sql<{ response: RunAgentResponse }>`
-    with
-    -- Room is known when the pool's live workers have more free slots than there are runs waiting.
-    free as (
-      select coalesce(sum(w.slots), 0)::int - (
-        select count(*)::int from runs a join workers o using (worker_id) where o.pool = ${run.pool} and not o.lost) as n
-      from workers w where w.pool = ${run.pool} and not w.lost),
-    room as materialized (
-      select n <= 0 or n <= (select count(*) from (select 1 from runs q where q.state = 'QUEUED' and q.worker_id is null
-        and q.pool = ${run.pool} limit greatest(n, 0)) waiting) as full_up from free),
-    wish as (${key ? claimKey(key, 200, answer) : sql`select 1`}),
-    inserted as (
-      insert into runs (run_id, state, pool, principal_id, creator_id, charged_to, scope, priority, last_sequence, title, prompt, name,
-        model_id, environment_id, skill_spec, source, schedule, trigger, config, sealed, rules_above, request, metadata, conversation_id, context,
-        parent_run_id, root_run_id, ancestor_run_ids, replay_of_run_id, fork_of)
-      select ${run.run_id}::uuid, 'QUEUED', ${run.pool}, ${run.principal_id}::uuid, ${run.creator_id}::uuid, ${run.charged_to ?? null}::uuid, ${scopeOf(run)},
-        ${run.priority}::int, 2, ${run.title}, ${run.prompt}, ${run.name}, ${run.model_id}, ${run.environment_id},
-        ${run.skill_spec}, ${run.source}, ${run.schedule ? json(run.schedule) : sql`null::jsonb`},
-        ${run.trigger ? json(run.trigger) : sql`null::jsonb`}, ${json(run.config)}, ${run.sealed}::bytea,
-        ${run.rules_above.length > 0 ? json(run.rules_above) : sql`null::jsonb`}, ${json(run.request)}, ${json(run.metadata)}, ${run.conversation_id}::uuid,
-        ${contextOf(run)}, ${run.parent_run_id}::uuid, ${run.root_run_id}::uuid, ${run.ancestor_run_ids}::uuid[],
-        ${run.replay_of_run_id ?? null}::uuid, ${run.fork ? json(forkOf(run.fork)) : sql`null::jsonb`}
-      from wish returning *),
-    files as (
-      insert into attachments (attachment_id, run_id, file_name, mime_type, size_bytes, blob_key, path)
-      select f.attachment_id, i.run_id, f.file_name, f.mime_type, f.size_bytes, f.blob_key, 'attachments/' || f.file_name
-      from inserted i, jsonb_to_recordset(${files})
-        f (attachment_id uuid, file_name text, mime_type text, size_bytes int, blob_key text)),
-    workspace as (${run.fork?.snapshot_id ? copySnapshot(run.fork.snapshot_id) : sql`select 1`}),
-    logged as (
-      insert into events (run_id, sequence, type, data)
-      select run_id, 1, 'run.state', jsonb_build_object('state', 'QUEUED', 'execution', 1, 'attempt', 0) from inserted
-      union all
-      select run_id, 2, 'message.user', jsonb_strip_nulls(jsonb_build_object('message_id', run_id, 'text', prompt,
-        'attachments', (select jsonb_agg(jsonb_build_object('file_name', f.file_name, 'mime_type', f.mime_type,
-          'path', 'attachments/' || f.file_name)) from jsonb_to_recordset(${files}) f (file_name text, mime_type text))))
-      from inserted),
-    ${audit ? sql`audited as (${insertEntries([audit], sql`exists (select from inserted)`)}),` : sql``}
-    ${outboxOfCreated}
-    select ${answer} as response${telling(hint)} from inserted`.execute(db)
-  const row = inserted.rows[0]
-  if (row) return { response: row.response, replayed: false }
-  const earlier = key ? await readAnswer(db, key) : null
-  if (!earlier) throw new AppError('conflict', 'A request with this Idempotency-Key is still being handled.')
-  return { response: earlier.body as RunAgentResponse, replayed: true }
-}
-
-const forkOf = ({ run_id, sequence, turn, snapshot_id }: NonNullable<NewRun['fork']>) => ({
-  ...{ run_id, sequence, turn },
-  with_workspace: snapshot_id !== null,
-})
-
-/** Asked again with the context, since a personal run may have come into the conversation after the request was looked at. */
-const scopeOf = (run: NewRun): RawBuilder<unknown> =>
-  run.scope === 'User' || run.conversation_id === run.run_id
-    ? sql`${run.scope}::text`
-    : sql`case when exists (select 1 from runs r where r.conversation_id = ${run.conversation_id}
-        and r.scope = 'User' and ${visibleTo(run)}) then 'User' else ${run.scope}::text end`
-
-/** What the conversation holds now, of what the principal may see. A run that begins one has none. */
-const contextOf = (run: NewRun): RawBuilder<unknown> =>
-  run.conversation_id === run.run_id
-    ? json(run.fork?.context ?? [])
-    : sql`coalesce((
-        select jsonb_agg(jsonb_build_object('run_id', r.run_id, 'sequence', r.last_sequence) order by r.run_id)
-        from runs r where r.conversation_id = ${run.conversation_id} and ${visibleTo(run)}), '[]')`
 
 /** `null` when there is none or the caller may not see it: the two look the same from outside. */
 export async function findRun(db: Db, run_id: string, actor: Actor): Promise<RunRow | null> {

@@ -6,7 +6,7 @@ import { onEitherDatabase } from '../../test/support/databases.ts'
 import { addPrincipal, addWorker, holdRun, newRun } from '../../test/support/stored.ts'
 import type { Db } from './db.ts'
 import { releaseRun } from './leases.ts'
-import { insertRun } from './runs.ts'
+import { insertRun } from './new-runs.ts'
 import { finishRun } from './transitions.ts'
 import { countWorkers, readModels, removeOldWorkers, retireWorker, updateModels } from './workers.ts'
 

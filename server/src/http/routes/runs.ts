@@ -8,8 +8,11 @@ import { withAttachments } from '../../intake/attachments.ts'
 import { MAX_TREE } from '../../intake/child-run.ts'
 import { resolveRun } from '../../intake/new-run.ts'
 import { explainWaiting, warnOfPool } from '../../intake/waiting.ts'
+import { Grouped } from '../../store/grouped.ts'
+import { answer, insertRun, insertRuns, type Wish } from '../../store/new-runs.ts'
+import { isLimited } from '../../store/quotas.ts'
 import { listRuns } from '../../store/run-list.ts'
-import { findRun, insertRun, interruptRun, type RunRow } from '../../store/runs.ts'
+import { findRun, interruptRun, type RunRow } from '../../store/runs.ts'
 import { SharedQuestion } from '../../store/shared-question.ts'
 import { cancelRun } from '../../store/transitions.ts'
 import { entryOf, noteReading } from '../audit.ts'
@@ -34,6 +37,7 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
       JSON.stringify([pool, actor.principal_id, actor.role]),
     ({ pool, actor }) => warnOfPool(store.db, pool, asker(actor)),
   )
+  const creates = new Grouped((wishes: readonly Wish[]) => insertRuns(store.db, wishes))
   const whyQueued = (runs: ReadonlyArray<Pick<RunRow, 'run_id' | 'state'>>, actor: Actor) => {
     const queued = runs.filter(({ state }) => state === 'QUEUED').map(({ run_id }) => run_id)
     return explainWaiting(store.db, queued, asker(actor))
@@ -64,11 +68,16 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
         // As large as agents may make one, however it grows.
         ...(run.parent_run_id === null ? {} : { tree: { children: MAX_TREE, below: MAX_TREE } }),
       }
-      const result = await insertRun(store.db, run, call.idempotency, maxima, {
+      const wish = {
+        run,
+        key: call.idempotency,
         warnings: warning === null ? [] : [warning],
-        audit: { ...entryOf(call.request, { action, status: ROUTES[action].status }), target: run.run_id },
+        audit: entryOf(call.request, { action, status: ROUTES[action].status }),
         hint,
-      })
+      }
+      const result = isLimited(maxima)
+        ? await insertRun(store.db, run, call.idempotency, maxima, wish)
+        : await answer(store.db, wish, await creates.add(wish))
       return { used: !result.replayed, result }
     })
     if (replayed) call.reply.header('idempotent-replayed', 'true')

@@ -1,0 +1,61 @@
+/** Of one group. More would keep the first of them waiting for the last. */
+const MOST = 32
+/** While the database works on one group, the next is sent. */
+const AT_ONCE = 2
+
+/**
+ * Classes of SQLSTATE in which a statement was refused for what is in it, or because of another one, and has stored nothing: what
+ * is wrong with one of a group is not wrong with the others.
+ */
+const REFUSED = /^(21|22|23|40)/
+
+interface Waiting<A, B> extends PromiseWithResolvers<B> {
+  about: A
+}
+
+/**
+ * Does in one statement what is asked for while others are under way. Alone, each is done at once; under load a statement does
+ * many, and costs little more than for one.
+ */
+export class Grouped<A, B> {
+  readonly #work: (all: readonly A[]) => Promise<B[]>
+  readonly #waiting: Array<Waiting<A, B>> = []
+  #under_way = 0
+
+  /** `work` does all or, where it throws, none; its results have the places of what they are about. */
+  constructor(work: (all: readonly A[]) => Promise<B[]>) {
+    this.#work = work
+  }
+
+  /** Throws what `work` throws of it alone. */
+  add(about: A): Promise<B> {
+    const waiting = { about, ...Promise.withResolvers<B>() }
+    this.#waiting.push(waiting)
+    this.#begin()
+    return waiting.promise
+  }
+
+  #begin(): void {
+    if (this.#under_way >= AT_ONCE || this.#waiting.length === 0) return
+    const group = this.#waiting.splice(0, MOST)
+    this.#under_way += 1
+    void this.#do(group).finally(() => {
+      this.#under_way -= 1
+      this.#begin()
+    })
+  }
+
+  async #do(group: ReadonlyArray<Waiting<A, B>>): Promise<void> {
+    try {
+      const results = await this.#work(group.map(({ about }) => about))
+      for (const [place, { resolve }] of group.entries()) resolve(results[place] as B)
+    } catch (error) {
+      // Where nobody knows what was stored (the connection broke), nothing is done again.
+      if (group.length > 1 && isRefused(error)) for (const one of group) await this.#do([one])
+      else for (const { reject } of group) reject(error)
+    }
+  }
+}
+
+const isRefused = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && REFUSED.test(String(error.code))

@@ -6,6 +6,8 @@ import { isLockTimeout, isUnavailable, type Store } from './store/db.ts'
 import { LostAtStart } from './worker/beat.ts'
 
 const LOOK_MS = 2_000
+/** While it is there, and nobody found otherwise: somebody may migrate it for a newer version. */
+const REST_MS = 30_000
 
 /** The state at the start; throws what waiting cannot change, so that the process ends and says it. */
 export async function readFirstState(store: Store): Promise<DatabaseState> {
@@ -58,13 +60,22 @@ export function persistWith(store: Store, options: Parameters<typeof waitForData
   }
 }
 
-/** Logs when the database goes away and when it is back, each once. Returns how to stop. */
-export function reportDatabase(store: Store, log: Logger, first: string | null): () => void {
+/** Logs when the database goes away and when it is back, each once. `look`: somebody asked it something in vain. */
+export function reportDatabase(
+  store: Store,
+  log: Logger,
+  first: string | null,
+): { look(): void; stop(): void } {
   let said = first
   let timer: NodeJS.Timeout | undefined
+  let looking = false
   let stopped = false
   const look = async (): Promise<void> => {
+    if (looking || stopped) return
+    looking = true
+    clearTimeout(timer)
     const { reason, detail } = await readDatabaseState(store)
+    looking = false
     if (stopped) return
     if (reason !== said) {
       if (reason === null) log.info('The database is there again.')
@@ -74,12 +85,15 @@ export function reportDatabase(store: Store, log: Logger, first: string | null):
     schedule()
   }
   const schedule = (): void => {
-    timer = setTimeout(look, LOOK_MS)
+    timer = setTimeout(look, said === null ? REST_MS : LOOK_MS)
     timer.unref()
   }
   schedule()
-  return () => {
-    stopped = true
-    clearTimeout(timer)
+  return {
+    look: () => void look(),
+    stop() {
+      stopped = true
+      clearTimeout(timer)
+    },
   }
 }

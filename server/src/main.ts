@@ -259,12 +259,13 @@ export async function startServe(
         if (!isUnavailable(error)) throw error
       })
     await watch.start()
+    const report = reportDatabase(store, log, reason)
     closers.unshift(
-      inTime(startSweep(store, watch, log)),
+      inTime(startSweep(store, watch, log, report.look)),
       inTime(startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days })),
       inTime(startSchedules({ config, store, blobs, watch, log })),
       inTime(startWebhooks(config, { store, watch, log })),
-      reportDatabase(store, log, reason),
+      () => report.stop(),
     )
     const { listen } = await import('./listen.ts')
     const { app, public_url } = await listen({
@@ -311,10 +312,11 @@ export async function startWorkerRole(
     const persist = persistWith(store, waiting)
     await persist(() => settleSecret(store.quick, fingerprintsOf(config)))
     await watch.start()
+    const report = reportDatabase(store, log, null)
     closers.unshift(
-      inTime(startSweep(store, watch, log)),
+      inTime(startSweep(store, watch, log, report.look)),
       inTime(startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days })),
-      reportDatabase(store, log, null),
+      () => report.stop(),
     )
     const { work } = await import('./work.ts')
     const worker = await work({

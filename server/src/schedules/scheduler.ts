@@ -1,14 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { RunServices } from '../intake/new-run.ts'
 import { isUnavailable } from '../store/db.ts'
-import { type Clock, readDue } from '../store/firings.ts'
+import { type Clock, isDue, readDue } from '../store/firings.ts'
 import { now } from '../store/sql-fragments.ts'
+import { DELIVERY_WAITS } from '../store/trigger-deliveries.ts'
 import type { Watch } from '../store/watch.ts'
 import { type Fired, fireSchedule, isPassing, NoRoom } from './fire.ts'
 import { retryDeliveries } from './waiting-deliveries.ts'
 
-/** A schedule that was just made may be due before all that were known. */
+/** While one is due and was left. */
 const LOOK_MS = 1_000
+/** At most, where the next due time is far: a clock may be set. */
+const REST_MS = 30_000
 /** One that cannot be fired here, and cannot be noted as failed either, keeps no others from being fired. */
 const ASIDE_MS = 60_000
 /** One that met a full quota is tried again after so long, several times within the minute that a due time is on time. */
@@ -32,13 +35,15 @@ export interface SchedulerOptions {
 
 /**
  * Fires schedules when they are due, until the function it returns is called. Any number of processes may: the database says
- * what is due, and each due time is one process's, or after its death another's.
+ * what is due, and each due time is one process's, or after its death another's. It sleeps until the next due time, unless
+ * the watch finds that something is due before it: a schedule that was just made.
  */
 export function startScheduler({ intake, watch, log, clock = now }: SchedulerOptions): () => Promise<void> {
   const stopping = new AbortController()
   /** Schedules that are left alone, and until when. */
   const aside = new Map<string, number>()
   let said = ''
+  let found = Promise.withResolvers<void>()
   let retry_at = Number.NEGATIVE_INFINITY
 
   /** What went wrong, once: a database that is not migrated yet says so each second. */
@@ -72,7 +77,7 @@ export function startScheduler({ intake, watch, log, clock = now }: SchedulerOpt
     }
     if (fired > 0) return 0
     // What is due and was left is another process's, or cannot be done now.
-    return schedule_ids.length > 0 ? LOOK_MS : Math.min(wait_ms ?? LOOK_MS, LOOK_MS)
+    return schedule_ids.length > 0 ? LOOK_MS : Math.min(wait_ms ?? REST_MS, REST_MS)
   }
 
   const tell = (schedule_id: string, { firing, pool, cancelled }: Fired): void => {
@@ -107,16 +112,22 @@ export function startScheduler({ intake, watch, log, clock = now }: SchedulerOpt
 
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
+      found = Promise.withResolvers()
       const wait_ms = await look().catch((error: unknown) => {
         complain(error)
         return LOOK_MS
       })
       await retry().catch((error: unknown) => complain(error))
-      await wait(wait_ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+      await Promise.race([found.promise, pause(wait_ms)])
     }
   }
+  const pause = (ms: number) => wait(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+  const unsubscribes = [isDue(clock), DELIVERY_WAITS].map((question) =>
+    watch.onWaiting(question, () => found.resolve()),
+  )
   const ended = loop()
   return async () => {
+    for (const unsubscribe of unsubscribes) unsubscribe()
     stopping.abort()
     await ended
   }

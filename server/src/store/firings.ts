@@ -33,6 +33,10 @@ export interface FiringRow {
   reason: string | null
 }
 
+/** Whether a schedule is due. */
+export const isDue = (clock: Clock): RawBuilder<boolean> =>
+  sql`exists (select from schedules where next_run_at <= ${clock})`
+
 /** Some schedules that are due, the longest first, and how long until another one is: `null` when none is waiting. */
 export async function readDue(
   db: Db,

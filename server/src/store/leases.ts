@@ -43,6 +43,10 @@ export async function beat(db: Db, worker_id: string): Promise<boolean> {
   return kept.rows.length > 0
 }
 
+/** Whether a run of the pool waits for a worker. */
+export const runsWait = (pool: string): RawBuilder<boolean> => sql`
+  exists (select from runs where (state = 'QUEUED' or debug = 'waiting') and worker_id is null and pool = ${pool})`
+
 /**
  * At most `n` runs, now CLAIMED by this worker; none when it is lost. The rules stand beside the SQL function, which locks rows
  * and so costs a commit: it is called only where a run waits.
@@ -55,8 +59,7 @@ export async function claimRuns(
   const claimed = await sql<{ run_id: string; attempt: number }>`
     select claimed_run as run_id, claimed_attempt as attempt
     from claim(${worker.pool}, ${worker.worker_id}, ${n}::int)
-    where exists (select from runs where (state = 'QUEUED' or debug = 'waiting') and worker_id is null
-      and pool = ${worker.pool})`.execute(db)
+    where ${runsWait(worker.pool)}`.execute(db)
   return claimed.rows.map((row) => ({ ...row, worker_id: worker.worker_id }))
 }
 
@@ -71,6 +74,10 @@ export interface Command {
   /** Up to where the log is to be stopped. */
   interrupt_sequence: number | null
 }
+
+/** Whether a worker holds a run. */
+export const holdsRuns = (worker_id: string): RawBuilder<boolean> =>
+  sql`exists (select from runs where worker_id = ${worker_id})`
 
 export async function readCommands(db: Db, worker_id: string): Promise<Command[]> {
   const found = await sql<Command>`

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from './db.ts'
 
 /** A worker that has said nothing for so long is taken to be lost. */
@@ -37,14 +37,21 @@ export async function requestRefreshes(
   return rows[0]?.at ?? ''
 }
 
+const isUnserved = (pool: string): RawBuilder<boolean> => sql`pool = ${pool}
+  and (served_at is null or served_at < requested_at)
+  and (claimed_at is null or claimed_at < clock_timestamp() - make_interval(secs => ${CLAIM_SECONDS}))`
+
+/** Whether environments of the pool wait to be read. */
+export const refreshesWait = (pool: string): RawBuilder<boolean> =>
+  sql`exists (select from skill_refreshes where ${isUnserved(pool)})`
+
 /** Takes the oldest that nobody is at; `null`: there is none. */
 export async function claimRefresh(db: Db, pool: string): Promise<SkillRefresh | null> {
   const { rows } = await sql<SkillRefresh>`
     update skill_refreshes set claimed_at = greatest(clock_timestamp(), requested_at)
     where environment_id = (
       select environment_id from skill_refreshes
-      where pool = ${pool} and (served_at is null or served_at < requested_at)
-        and (claimed_at is null or claimed_at < clock_timestamp() - make_interval(secs => ${CLAIM_SECONDS}))
+      where ${isUnserved(pool)}
       order by requested_at for update skip locked limit 1)
     returning environment_id, principal_id, claimed_at::text`.execute(db)
   return rows[0] ?? null

@@ -137,6 +137,9 @@ export async function isWaitingFull(trx: Db, trigger_id: string): Promise<boolea
   return rows[0]?.full ?? false
 }
 
+/** Whether a delivery waits to be tried again. */
+export const DELIVERY_WAITS = sql<boolean>`exists (select from trigger_deliveries where outcome = 'waiting')`
+
 /** Deliveries to be tried again: the oldest of some triggers, of others each time. */
 export async function findWaiting(db: Db): Promise<Array<{ delivery_id: string; trigger_id: string }>> {
   const { rows } = await sql<{ delivery_id: string; trigger_id: string }>`

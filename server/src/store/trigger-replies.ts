@@ -71,11 +71,14 @@ export async function insertReply(
     from runs where run_id = ${run_id}::uuid`.execute(trx)
 }
 
+/** Due or not. */
+export const REPLIES_WAIT = sql<boolean>`exists (select from trigger_replies where status = 'pending')`
+
 /** Takes those that are due for a minute and a half, at most `limit`. No two processes take the same. `null` if no row is pending. */
 export async function takeReplies(db: Db, limit: number): Promise<DueReply[] | null> {
   // As deliveries of webhooks are looked for.
-  const waiting = await sql`select from trigger_replies where status = 'pending' limit 1`.execute(db)
-  if (waiting.rows.length === 0) return null
+  const waiting = await sql<{ some: boolean }>`select ${REPLIES_WAIT} as some`.execute(db)
+  if (!waiting.rows[0]?.some) return null
   const { rows } = await sql<DueReply>`
     with chosen as materialized (
       select p.delivery_id from trigger_replies p join runs r using (run_id)

@@ -7,6 +7,7 @@ import { onEachDatabase } from '../../test/support/databases.ts'
 import { addPrincipal, addRun, cancel } from '../../test/support/stored.ts'
 import type { Store } from './db.ts'
 import { telling } from './hint.ts'
+import { holdsRuns, runsWait } from './leases.ts'
 import { Watch } from './watch.ts'
 
 async function until(done: () => boolean): Promise<void> {
@@ -127,6 +128,27 @@ onEachDatabase('watch', (open) => {
     await cancel(store.db, run_id, principal_id)
     await until(() => calls === 2)
     stop()
+  })
+
+  test('work that waits is found by asking, again and again, each by whom it concerns', async () => {
+    const principal_id = await addPrincipal(store.db)
+    const pool = randomUUID()
+    const calls = { waits: 0, never: 0, held: 0 }
+    const stops = [
+      hearer.onWaiting(runsWait(pool), () => {
+        calls.waits += 1
+      }),
+      hearer.onWaiting(holdsRuns(randomUUID()), () => {
+        calls.held += 1
+      }),
+      hearer.onWaiting(runsWait(randomUUID()), () => {
+        calls.never += 1
+      }),
+    ]
+    await addRun(store.db, principal_id, { pool })
+    await until(() => calls.waits === 2)
+    assert.deepEqual(calls, { waits: 2, never: 0, held: 0 })
+    for (const stop of stops) stop()
   })
 
   test('nonsense on the channel harms nobody', async () => {

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Store } from './db.ts'
 import { CHANNEL } from './hint.ts'
 
@@ -23,11 +23,13 @@ type Told = { run_ids: readonly string[]; pool: string } | { logged: string }
 
 type Listener = () => void
 
+/** Costs next to nothing to answer. */
+export type Question = RawBuilder<boolean>
+
 /**
  * Tells other processes what changed: at the commit, as part of the statement, while a process has little to tell; after it, many
- * ids in one NOTIFY, when it has more. And hears what others say. Only a hint:
- * followed runs are polled each second as well, and so is what listens to everything, so a lost notification costs a second
- * and nothing else. One a process.
+ * ids in one NOTIFY, when it has more. And hears what others say. Only a hint: each second it asks the database about the
+ * runs that are followed, and whether work waits, so a lost notification costs a second and nothing else. One a process.
  */
 export class Watch {
   readonly #store: Store
@@ -35,6 +37,7 @@ export class Watch {
   readonly #orders = new Map<string, Set<Listener>>()
   readonly #pools = new Map<string, Set<Listener>>()
   readonly #any = new Set<Listener>()
+  readonly #questions = new Map<Question, Listener>()
   readonly #seen = new Map<string, string>()
   #pending = nothing()
   #flushing: NodeJS.Timeout | undefined
@@ -106,6 +109,17 @@ export class Watch {
     }
   }
 
+  /**
+   * Calls back each second in which the answer is yes. All questions of a process are one statement. Whoever is called
+   * back looks for itself. Returns how to stop.
+   */
+  onWaiting(question: Question, listener: Listener): () => void {
+    this.#questions.set(question, listener)
+    return () => {
+      this.#questions.delete(question)
+    }
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#poll)
@@ -164,27 +178,38 @@ export class Watch {
 
   #schedulePoll(): void {
     if (this.#closed) return
-    this.#poll = setTimeout(() => this.#pollRuns(), POLL_MS)
+    this.#poll = setTimeout(() => this.#ask(), POLL_MS)
     this.#poll.unref()
   }
 
-  async #pollRuns(): Promise<void> {
-    try {
-      const ids = [...this.#runs.keys()]
-      if (ids.length) {
-        const found = await sql<{ run_id: string; mark: string }>`
-          select run_id, last_sequence || state || coalesce(worker_id::text, '') as mark
-          from runs where run_id = any(${ids}::uuid[])`.execute(this.#store.quick)
-        for (const { run_id, mark } of found.rows) {
-          const before = this.#seen.get(run_id)
-          if (this.#runs.has(run_id)) this.#seen.set(run_id, mark)
-          if (before !== mark) this.#call(this.#runs.get(run_id))
-        }
-      }
-    } catch {
-      // The database is away; the next poll tries again.
-    }
+  async #ask(): Promise<void> {
+    // The database may be away; the next poll tries again.
+    await Promise.all([this.#pollRuns(), this.#pollWork()]).catch(() => {})
     this.#schedulePoll()
+  }
+
+  async #pollWork(): Promise<void> {
+    const questions = [...this.#questions]
+    if (questions.length === 0) return
+    const { rows } = await sql<{ answers: boolean[] }>`
+      select array[${sql.join(questions.map(([question]) => question))}] as answers`.execute(
+      this.#store.quick,
+    )
+    for (const [n, [question, listener]] of questions.entries())
+      if (rows[0]?.answers[n] && this.#questions.has(question)) listener()
+  }
+
+  async #pollRuns(): Promise<void> {
+    const ids = [...this.#runs.keys()]
+    if (ids.length === 0) return
+    const found = await sql<{ run_id: string; mark: string }>`
+      select run_id, last_sequence || state || coalesce(worker_id::text, '') as mark
+      from runs where run_id = any(${ids}::uuid[])`.execute(this.#store.quick)
+    for (const { run_id, mark } of found.rows) {
+      const before = this.#seen.get(run_id)
+      if (this.#runs.has(run_id)) this.#seen.set(run_id, mark)
+      if (before !== mark) this.#call(this.#runs.get(run_id))
+    }
   }
 }
 

@@ -95,6 +95,9 @@ export const viewEvent = ({
   data: { run_id, state, source, ...(error_code === null ? {} : { error_code }) },
 })
 
+/** Due or not. */
+export const DELIVERIES_WAIT = sql<boolean>`exists (select from webhook_deliveries where status = 'pending')`
+
 /**
  * Takes deliveries that are due, at most `limit` and `limit_each` of one webhook, those that are `busy` included: of each
  * webhook and run the first alone, which keeps their order. Taken for a minute: a process that dies with them leaves them to
@@ -105,8 +108,8 @@ export async function takeDeliveries(
   { limit, limit_each, busy }: { limit: number; limit_each: number; busy: ReadonlyMap<string, number> },
 ): Promise<DueDelivery[] | null> {
   // Mostly nothing waits at all, and to plan the statement below costs the embedded database five times as much.
-  const waiting = await sql`select from webhook_deliveries where status = 'pending' limit 1`.execute(db)
-  if (waiting.rows.length === 0) return null
+  const waiting = await sql<{ some: boolean }>`select ${DELIVERIES_WAIT} as some`.execute(db)
+  if (!waiting.rows[0]?.some) return null
   const { rows } = await sql<DueDelivery>`
     with busy as materialized (
       select w.creator_id, sum(b.value::int) as n

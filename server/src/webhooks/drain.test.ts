@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { type DrainOptions, startDraining } from './drain.ts'
 
 const HOUR_MS = 3_600_000
+const waits = sql<boolean>`false`
 
 /** Drains what `take` answers. `change` announces one; `looks` counts. */
 function drain(take: DrainOptions<string>['take'], rest_ms: number) {
@@ -16,9 +18,14 @@ function drain(take: DrainOptions<string>['take'], rest_ms: number) {
       return take(limit)
     },
     send: async (item) => void sent.push(item),
-    ...{ at_once: 4, what: 'a letter', log: { warn() {} }, rest_ms },
+    ...{ waits, at_once: 4, what: 'a letter', log: { warn() {} }, rest_ms },
     watch: {
       onAny(listener) {
+        listeners.add(listener)
+        return () => void listeners.delete(listener)
+      },
+      onWaiting(question, listener) {
+        assert.equal(question, waits)
         listeners.add(listener)
         return () => void listeners.delete(listener)
       },

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { isUnavailable } from '../store/db.ts'
-import type { Watch } from '../store/watch.ts'
+import type { Question, Watch } from '../store/watch.ts'
 
 const LOOK_MS = 500
-/** How long to rest besides when no row is pending and no change is announced: a notification can get lost. */
-const REST_MS = 500
+/** How long to rest at most when no row is pending. */
+const REST_MS = 30_000
 /** Of a process that stops, for what it is sending. */
 const GRACE_MS = 1_000
 
@@ -15,12 +15,14 @@ export interface DrainOptions<T> {
   /** What it throws is logged, and tried again when the item is due again. `cut`: the process stops. */
   send: (item: T, cut: AbortSignal) => Promise<void>
   at_once: number
-  /** Announces changes, which end a rest. */
-  watch: Pick<Watch, 'onAny'>
+  /** Ends a rest: with each change that is announced, and when `waits` is true. */
+  watch: Pick<Watch, 'onAny' | 'onWaiting'>
+  /** Whether a row is pending. */
+  waits: Question
   /** As in "a webhook". */
   what: string
   log: Pick<Logger, 'warn'>
-  /** Default: half a second. */
+  /** Default: half a minute. */
   rest_ms?: number
 }
 
@@ -30,6 +32,7 @@ export function startDraining<T>({
   send,
   at_once,
   watch,
+  waits,
   what,
   log,
   rest_ms = REST_MS,
@@ -39,7 +42,7 @@ export function startDraining<T>({
   const at_work = new Set<Promise<void>>()
   let ended = Promise.withResolvers<void>()
   let changed = Promise.withResolvers<void>()
-  const unsubscribe = watch.onAny(() => changed.resolve())
+  const unsubscribes = [watch.onAny(() => changed.resolve()), watch.onWaiting(waits, () => changed.resolve())]
 
   const sendOne = async (item: T): Promise<void> => {
     try {
@@ -81,7 +84,7 @@ export function startDraining<T>({
   const allSent = () => Promise.race([Promise.allSettled(at_work), wait(GRACE_MS, undefined, { ref: false })])
   const looping = loop()
   return async () => {
-    unsubscribe()
+    for (const unsubscribe of unsubscribes) unsubscribe()
     stopping.abort()
     await looping
     // A receiver may take long to answer; whoever stops the service does not wait for it.

@@ -5,6 +5,7 @@ import { openWebhookSecrets } from '../sealing/webhook-secrets.ts'
 import type { Store } from '../store/db.ts'
 import type { Watch } from '../store/watch.ts'
 import {
+  DELIVERIES_WAIT,
   type DueDelivery,
   type FailedAttempt,
   handBack,
@@ -40,7 +41,7 @@ export function startPump(options: PumpOptions): () => Promise<void> {
   const { store, watch, log } = options
   const busy = new Map<string, number>()
   return startDraining<DueDelivery>({
-    ...{ at_once: MAX_AT_ONCE, what: 'a webhook', watch, log },
+    ...{ at_once: MAX_AT_ONCE, what: 'a webhook', watch, waits: DELIVERIES_WAIT, log },
     take: (limit) => takeDeliveries(store.db, { limit, limit_each: MAX_EACH, busy }),
     async send(due, cut) {
       busy.set(due.webhook_id, (busy.get(due.webhook_id) ?? 0) + 1)

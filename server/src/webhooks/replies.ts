@@ -17,6 +17,7 @@ import {
   keepComment,
   markReplyFailed,
   markTold,
+  REPLIES_WAIT,
   readAnswerBetween,
   takeReplies,
 } from '../store/trigger-replies.ts'
@@ -51,7 +52,7 @@ class Hopeless extends Error {}
 export function startReplies(options: ReplyOptions): () => Promise<void> {
   const { store, watch, log } = options
   return startDraining<DueReply>({
-    ...{ at_once: MAX_AT_ONCE, what: 'an answer on GitHub', watch, log },
+    ...{ at_once: MAX_AT_ONCE, what: 'an answer on GitHub', watch, waits: REPLIES_WAIT, log },
     take: (limit) => takeReplies(store.db, limit),
     async send(due, cut) {
       try {

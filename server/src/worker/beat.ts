@@ -5,10 +5,9 @@ import { QUICK } from '../store/connection-limits.ts'
 import { isUnavailable, openPostgres } from '../store/db.ts'
 import { beat } from '../store/leases.ts'
 import type { Warden } from './context.ts'
-import { SILENCE_MS } from './sweep.ts'
+import { BEAT_MS, SILENCE_MS } from './sweep.ts'
 import { spawnWarden } from './warden.ts'
 
-const BEAT_MS = 2_000
 /** How often the worker's event loop shows the beat thread that it runs. */
 const SIGN_MS = 250
 /**

@@ -4,10 +4,11 @@ import { markDisk } from '../store/workers.ts'
 import type { WorkerContext } from './context.ts'
 import type { Executions } from './executions.ts'
 
-const CLAIM_POLL_MS = 1_000
+/** Between two looks at the disk, of which others are told. */
+const DISK_MS = 2_000
 const REST_MS = 10_000
 
-/** Takes queued runs for as long as there are free slots and room on the disk. */
+/** Takes queued runs for as long as there are free slots and room on the disk. Asks for them when it is nudged. */
 export class Claims {
   readonly #context: WorkerContext
   readonly #worker_id: string
@@ -69,17 +70,17 @@ export class Claims {
 
   async #claimAll(): Promise<void> {
     const { slots } = this.#context.settings
-    while (!this.#closing.signal.aborted) {
-      const waiting = new Promise<void>((resolve) => {
-        this.#wake = resolve
+    for (let woken = true; !this.#closing.signal.aborted; ) {
+      const waiting = new Promise<true>((resolve) => {
+        this.#wake = () => resolve(true)
       })
       const free = slots - this.#executions.slots_taken
       const room = await this.#hasRoom()
-      const claimed = free > 0 && room ? await this.#claim(free) : 0
+      const claimed = woken && free > 0 && room ? await this.#claim(free) : 0
       // Fewer than there was room for: no more wait, or they may not be claimed now.
-      if (free > 0 && claimed === free && this.#executions.slots_taken < slots) continue
+      if (claimed > 0 && claimed === free && this.#executions.slots_taken < slots) continue
       const { signal } = this.#closing
-      await Promise.race([waiting, wait(CLAIM_POLL_MS, undefined, { signal }).catch(() => {})])
+      woken = await Promise.race([waiting, wait(DISK_MS, false, { signal }).catch(() => false)])
     }
   }
 

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Command, readCommands } from '../store/leases.ts'
+import { type Command, holdsRuns, readCommands } from '../store/leases.ts'
 import type { Claims } from './claims.ts'
 import type { WorkerContext } from './context.ts'
 import type { Execution } from './execute.ts'
@@ -11,8 +11,6 @@ import { FAILED, letGo, STOPPING } from './let-go.ts'
 const POLL_MS = 500
 /** Between two reads: callers may ask much. */
 const PAUSE_MS = 50
-/** While nothing is executed there is little to hear. */
-const IDLE_POLL_MS = 2_000
 /** Between two tries to give up what cannot be given up. */
 const MAX_RETRY_MS = 30_000
 
@@ -29,9 +27,9 @@ export class Orders {
   readonly #faults: ReturnType<typeof createFaultLog>
   readonly #retries = new Map<string, { at: number; pause_ms: number }>()
   #timer: NodeJS.Timeout | undefined
+  #stopListening: () => void = () => {}
   #reading: Promise<void> | null = null
   #again = false
-  #looked_at = Number.NEGATIVE_INFINITY
 
   constructor(context: WorkerContext, worker_id: string, executions: Executions, claims: Claims) {
     this.#context = context
@@ -42,15 +40,18 @@ export class Orders {
   }
 
   start(): void {
+    const { watch } = this.#context
     this.#timer = setInterval(() => {
-      const idle = this.#executions.size === 0
-      if (!idle || performance.now() - this.#looked_at >= IDLE_POLL_MS) this.read()
+      if (this.#executions.size > 0) this.read()
     }, POLL_MS)
     this.#timer.unref()
+    // While nothing is executed there is nothing to hear, unless something is held.
+    this.#stopListening = watch.onWaiting(holdsRuns(this.#worker_id), () => this.read())
   }
 
   close(): void {
     clearInterval(this.#timer)
+    this.#stopListening()
     this.#closing.abort()
   }
 
@@ -72,7 +73,6 @@ export class Orders {
   }
 
   async #look(): Promise<void> {
-    this.#looked_at = performance.now()
     const executed = this.#executions.all()
     const mark = this.#claims.mark()
     const commands = await readCommands(this.#context.store.db, this.#worker_id)

@@ -1,11 +1,16 @@
 import { findEnvironment } from '../store/environments.ts'
-import { claimRefresh, endRefresh, releaseRefresh, type SkillRefresh } from '../store/skill-refreshes.ts'
+import {
+  claimRefresh,
+  endRefresh,
+  refreshesWait,
+  releaseRefresh,
+  type SkillRefresh,
+} from '../store/skill-refreshes.ts'
 import { recordSkills } from '../store/skills.ts'
 import { workFor } from '../watchdog/event-loop.ts'
 import type { WorkerContext } from './context.ts'
 import { readSkillsAgain } from './read-skills-again.ts'
 
-const LOOK_MS = 5_000
 /** For all repositories of one environment. Shorter than another worker waits for this one. */
 const READ_MS = 90_000
 
@@ -14,14 +19,14 @@ export class SkillRefreshes {
   readonly #context: WorkerContext
   readonly #worker_id: string
   readonly #closing = new AbortController()
-  readonly #timer: NodeJS.Timeout
+  readonly #stopListening: () => void
   #working: Promise<void> | null = null
 
   constructor(context: WorkerContext, worker_id: string) {
     this.#context = context
     this.#worker_id = worker_id
-    this.#timer = setInterval(() => this.nudge(), LOOK_MS)
-    this.#timer.unref()
+    const { watch, settings } = context
+    this.#stopListening = watch.onWaiting(refreshesWait(settings.pool), () => this.nudge())
   }
 
   /** Looks whether there is something to do. */
@@ -39,7 +44,7 @@ export class SkillRefreshes {
   /** What is being read is given up, for another worker to read. */
   async close(): Promise<void> {
     this.#closing.abort()
-    clearInterval(this.#timer)
+    this.#stopListening()
     await this.#working
   }
 

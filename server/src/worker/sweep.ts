@@ -7,41 +7,53 @@ import { endLostSessions } from '../store/workers.ts'
 import type { Logger } from './context.ts'
 import { createFaultLog } from './fault-log.ts'
 
+/** How often a worker beats. */
+export const BEAT_MS = 2_000
+/** Between two looks while a beat is overdue. */
 const LOOK_MS = 500
-/** Longer than this without a look, or for one, and what was seen before says nothing. */
-const GAP_MS = 1_000
+/** A look that is late by more than this, or takes twice as long, and what was seen before says nothing. */
+const LATE_MS = 500
 /** A worker that has not beaten for so long is declared lost. */
 export const SILENCE_MS = 6_000
 
 /**
  * Declares workers lost that stopped beating and puts their runs back in the queue. Any process may run it. A worker is
- * judged only by this sweeper's own successful looks, each within a second of the one before and done within a second,
- * over six seconds of its own clock: no database clock, and after an outage or a stall of this process no judgement from
- * old memory. Putting back may take longer, so it holds up no look.
+ * judged only by this sweeper's own successful looks, each in time and done within a second, over six seconds of its own
+ * clock: no database clock, and after an outage or a stall of this process no judgement from old memory. It looks when the
+ * next beat is due, and from then on each half second until that is seen: no more often than workers beat while all are well,
+ * and a loss is found as soon as by looking all the time. Putting back may take longer, so it holds up no look.
+ *
+ * `onFault`: a look failed; the database may be away.
  */
 export function startSweep(
   store: Store,
   watch: Watch,
   log: Logger,
+  onFault: () => void = () => {},
   now: () => number = () => performance.now(),
 ): () => Promise<void> {
-  const seen = new Map<string, { beat: number; since: number }>()
+  const seen = new Map<string, Sighting>()
   let last_read = Number.NEGATIVE_INFINITY
+  let pause_ms = LOOK_MS
   const faults = createFaultLog(log, 'Taking the runs of lost workers back failed; trying again.')
   let recovering: Promise<void> | null = null
 
-  const look = async (): Promise<void> => {
+  /** Returns how long until the next one. */
+  const look = async (): Promise<number> => {
     const began = now()
+    const last = last_read
+    // Unless this look succeeds.
+    last_read = Number.NEGATIVE_INFINITY
     const { beats, has_lost } = await readLiveness(store.quick)
     const read = now()
-    if (began - last_read > GAP_MS || read - began > GAP_MS) seen.clear()
+    if (began - last > pause_ms + LATE_MS || read - began > 2 * LATE_MS) seen.clear()
     last_read = read
     const alive = new Set(beats.map((worker) => worker.worker_id))
     for (const id of seen.keys()) if (!alive.has(id)) seen.delete(id)
     let lost = has_lost
     for (const { worker_id, beat } of beats) {
       const before = seen.get(worker_id)
-      if (before?.beat !== beat) seen.set(worker_id, { beat, since: read })
+      if (before?.beat !== beat) seen.set(worker_id, sight(beat, read, { last, before }))
       else if (began - before.since >= SILENCE_MS && (await loseWorker(store.quick, worker_id, beat))) {
         log.warn({ worker_id }, 'A worker stopped beating and was declared lost.')
         lost = true
@@ -54,6 +66,9 @@ export function startSweep(
         .finally(() => {
           recovering = null
         })
+    const due = Math.min(read + BEAT_MS, ...[...seen.values()].map((sighting) => sighting.due))
+    pause_ms = lost ? LOOK_MS : Math.max(LOOK_MS, due - now())
+    return pause_ms
   }
   const recover = async (): Promise<void> => {
     await recoverRuns(store, watch, log)
@@ -61,21 +76,52 @@ export function startSweep(
     const ended = await endLostSessions(store.quick)
     if (ended > 0) log.warn({ ended }, 'Database sessions of lost workers held on to runs and were ended.')
   }
-  const stop = repeat(look, log)
+  const stop = repeat(look, log, onFault)
   return async () => {
     await stop()
     await recovering
   }
 }
 
+interface Sighting {
+  beat: number
+  since: number
+  /** How long the beat may have been there by then. */
+  late_ms: number
+  /** When to look for the next beat. */
+  due: number
+}
+
+/** One that may have been seen late is looked for earlier the next time, so that a loss is found in time. */
+function sight(
+  beat: number,
+  read: number,
+  { last, before }: { last: number; before: Sighting | undefined },
+): Sighting {
+  // No worker beats more often.
+  const drift_ms = before ? before.late_ms + read - before.since - (beat - before.beat) * BEAT_MS : BEAT_MS
+  const late_ms = Math.min(read - last, drift_ms)
+  return { beat, since: read, late_ms, due: read + BEAT_MS - (late_ms > LOOK_MS ? LOOK_MS : 0) }
+}
+
 /** Again and again until the function it returns is called. */
-function repeat(work: () => Promise<void>, log: Logger): () => Promise<void> {
+function repeat(work: () => Promise<number>, log: Logger, onFault: () => void): () => Promise<void> {
   const faults = createFaultLog(log, 'Looking for lost workers failed; trying again.')
   const stopping = new AbortController()
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      await work().then(faults.clear, faults.say)
-      await wait(LOOK_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+      const pause_ms = await work().then(
+        (next) => {
+          faults.clear()
+          return next
+        },
+        (error) => {
+          faults.say(error)
+          onFault()
+          return LOOK_MS
+        },
+      )
+      await wait(pause_ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
     }
   }
   const ended = loop()

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { untilAway } from '../store/database-state.ts'
+import { runsWait } from '../store/leases.ts'
 import {
   drainWorker,
   registerWorker,
@@ -93,7 +94,7 @@ class Life implements WorkerHandle {
   readonly #orders: Orders
   readonly #refreshes: SkillRefreshes
   readonly #timers: NodeJS.Timeout[]
-  readonly #stopListening: () => void
+  readonly #stopListening: Array<() => void>
   readonly #resolveLost: () => void
   /** What others were told. */
   #lacking_agents: readonly string[]
@@ -127,10 +128,14 @@ class Life implements WorkerHandle {
     this.#claims = new Claims(context, worker_id, this.#executions, () => this.#reap())
     this.#orders = new Orders(context, worker_id, this.#executions, this.#claims)
     this.#refreshes = new SkillRefreshes(context, worker_id)
-    this.#stopListening = context.watch.onPool(context.settings.pool, () => {
-      this.#claims.nudge()
-      this.#refreshes.nudge()
-    })
+    const { watch, settings } = context
+    this.#stopListening = [
+      watch.onPool(settings.pool, () => {
+        this.#claims.nudge()
+        this.#refreshes.nudge()
+      }),
+      watch.onWaiting(runsWait(settings.pool), () => this.#claims.nudge()),
+    ]
     this.#timers = [
       every(REAP_MS, () => this.#reap(() => context.openFormerBackends())),
       every(REAP_MS, () => this.#inBackground(() => context.warm.removeUnused())),
@@ -174,7 +179,7 @@ class Life implements WorkerHandle {
 
   async #end(reason: StopReason): Promise<void> {
     this.#claims.close()
-    this.#stopListening()
+    for (const stop of this.#stopListening) stop()
     const refreshed = this.#refreshes.close()
     if (reason === 'shutdown') await this.#draining
     this.#executions.stop(reason)

@@ -64,7 +64,6 @@ export class Metrics {
     }).set({ version }, 1)
     const { connections } = store
     if (connections) describePool(this.#registry, connections)
-    if (ofProcess.getMetricsAsArray().length === 0) collectDefaultMetrics({ register: ofProcess })
   }
 
   /** Counts every answer, and what blocks the event loop. */
@@ -87,6 +86,8 @@ export class Metrics {
 
   /** The exposition, as Prometheus reads it. */
   async expose(): Promise<string> {
+    // Not before somebody asks: to measure how late the event loop is wakes the process a hundred times a second.
+    if (ofProcess.getMetricsAsArray().length === 0) collectDefaultMetrics({ register: ofProcess })
     await this.#refresh()
     return Registry.merge([ofProcess, this.#registry]).metrics()
   }

@@ -1,8 +1,22 @@
+import { setFlagsFromString } from 'node:v8'
 import { type CommandProcess, currentProcess, resolvePath } from './current-process.ts'
 import { EXIT } from './failure.ts'
 
 /** Loaded by the commands that need it: the service is large, and client commands should start at once. */
 export const loadService = () => import('../../server/src/main.ts')
+
+/** Whether the space for new objects keeps its size when much lives in it. Else it doubles, up to V8's own limit. */
+const limitGrowth = (limited: boolean): void =>
+  setFlagsFromString(`--semi-space-growth-factor=${limited ? 1 : 2}`)
+
+/**
+ * The same for a role, which `runRole` then starts: a start loads much at once, for which V8 would enlarge the space for new objects to
+ * 16 MiB and more, and keep it for as long as the role lives.
+ */
+export const loadRole = () => {
+  limitGrowth(true)
+  return loadService()
+}
 
 /** Where the service finds its settings: in the environment and the folder of the command, but for what `--data-dir` says. */
 export function settingsOf({ dataDir }: { dataDir?: string | undefined } = {}) {
@@ -41,6 +55,7 @@ export async function runRole<T extends { stop(): Promise<void> }>(
     if (error instanceof Error && error.name === 'AbortError') own.exit(EXIT.ok)
     throw error
   })
+  limitGrowth(false)
   try {
     await Promise.race([announce(role), stopping])
   } catch (error) {

@@ -6,11 +6,11 @@ import { forgetConnection, readStoredKey, type Saved, saveConnection } from '../
 import { currentProcess } from '../current-process.ts'
 import { port } from '../option-values.ts'
 import { type Output, openOutput } from '../output.ts'
-import { loadService, runRole, settingsOf } from '../role.ts'
+import { loadRole, runRole, settingsOf } from '../role.ts'
 import { TLS_CERT, TLS_KEY, tlsOf } from '../tls-options.ts'
 import { hang } from '../wrap.ts'
 
-type DevService = Awaited<ReturnType<Awaited<ReturnType<typeof loadService>>['startDev']>>
+type DevService = Awaited<ReturnType<Awaited<ReturnType<typeof loadRole>>['startDev']>>
 
 interface DevOptions {
   port?: number
@@ -46,7 +46,7 @@ export function addDevCommand(program: Command): void {
     .option('--json', 'print one line of JSON when ready, and nothing else on standard output')
     .action(async (options: DevOptions) => {
       const tls = tlsOf(options)
-      const { startDev, readConfig, isServed } = await loadService()
+      const { startDev, readConfig, isServed } = await loadRole()
       const settings = settingsOf(options)
       const { env: environment } = settings
       const { data_dir = readConfig(environment, settings.directory).data_dir } = settings

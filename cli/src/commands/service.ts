@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { port } from '../option-values.ts'
 import { openOutput } from '../output.ts'
-import { loadService, runRole, settingsOf } from '../role.ts'
+import { loadRole, loadService, runRole, settingsOf } from '../role.ts'
 import { TLS_CERT, TLS_KEY, tlsOf } from '../tls-options.ts'
 
 interface ServeOptions {
@@ -28,7 +28,7 @@ export function addServiceCommands(program: Command): void {
     .option(...TLS_KEY)
     .action(async ({ port, host, ...files }: ServeOptions) => {
       const tls = tlsOf(files)
-      const { startServe } = await loadService()
+      const { startServe } = await loadRole()
       const options = {
         ...settingsOf(),
         ...(port === undefined ? {} : { port }),
@@ -50,7 +50,7 @@ export function addServiceCommands(program: Command): void {
     .option('--pool <name>', 'pool to work for (RUNYARD_POOL; default "default")')
     .option('--sandbox <backend>', 'where commands run: docker, bubblewrap or host (RUNYARD_SANDBOX)')
     .action(async ({ pool, sandbox }: WorkerOptions) => {
-      const { startWorkerRole } = await loadService()
+      const { startWorkerRole } = await loadRole()
       const options = {
         ...settingsOf(),
         ...(pool === undefined ? {} : { pool }),

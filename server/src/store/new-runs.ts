@@ -125,6 +125,9 @@ export async function answer(
  * stores none of them, and so does a key that two of them have.
  */
 export async function insertRuns(db: Db, wishes: readonly Wish[]): Promise<Array<RunAgentResponse | null>> {
+  // What none of them has costs nothing: each table that a statement may write is opened with all its indexes.
+  const has_keys = wishes.some(({ key }) => key)
+  const entries = entriesOf(wishes)
   const { rows } = await sql<{ place: number; response: RunAgentResponse }>`
     with
     asked as materialized (
@@ -148,9 +151,7 @@ export async function insertRuns(db: Db, wishes: readonly Wish[]): Promise<Array
       from (
         select a.*, r.n <= r.waiting + row_number() over (partition by a.pool order by a.place) - 1 as full_up
         from asked a join room r using (pool)) a),
-    -- In one order, so that no two statements wait for each other's keys.
-    claimed as (${claimKeys(sql`select a.key_owner, a.key_route, a.key, decode(a.key_hash, 'hex'), 200, a.response
-      from answered a where a.key is not null order by 1, 2, 3`)}),
+    ${has_keys ? CLAIMED : sql``}
     inserted as (
       insert into runs (run_id, state, pool, principal_id, creator_id, charged_to, scope, priority, last_sequence, title, prompt, name,
         model_id, environment_id, skill_spec, source, schedule, trigger, config, sealed, rules_above, request, metadata, conversation_id, context,
@@ -159,9 +160,7 @@ export async function insertRuns(db: Db, wishes: readonly Wish[]): Promise<Array
         a.priority, 2, a.title, a.prompt, a.name, a.model_id, a.environment_id, a.skill_spec, a.source, a.schedule, a.trigger, a.config,
         decode(a.sealed, 'base64'), a.rules_above, a.request, a.metadata, a.conversation_id, ${CONTEXT},
         a.parent_run_id, a.root_run_id, a.ancestor_run_ids, a.replay_of_run_id, a.fork_of
-      from asked a
-      where a.key is null or exists (select from claimed k
-        where k.principal_id = a.key_owner and k.route = a.key_route and k.key = a.key)
+      from asked a ${has_keys ? UNLESS_USED : sql``}
       order by a.place
       returning *),
     files as (
@@ -169,7 +168,7 @@ export async function insertRuns(db: Db, wishes: readonly Wish[]): Promise<Array
       select f.attachment_id, a.run_id, f.file_name, f.mime_type, f.size_bytes, f.blob_key, 'attachments/' || f.file_name
       from inserted join asked a using (run_id), jsonb_to_recordset(a.files)
         f (attachment_id uuid, file_name text, mime_type text, size_bytes int, blob_key text)),
-    workspaces as (${copySnapshots(sql`inserted join asked a using (run_id)`)}),
+    ${wishes.some(({ run }) => run.fork?.snapshot_id) ? WORKSPACES : sql``}
     logged as (
       insert into events (run_id, sequence, type, data)
       select run_id, 1, 'run.state', jsonb_build_object('state', 'QUEUED', 'execution', 1, 'attempt', 0) from inserted
@@ -178,7 +177,7 @@ export async function insertRuns(db: Db, wishes: readonly Wish[]): Promise<Array
         'attachments', (select jsonb_agg(jsonb_build_object('file_name', f.file_name, 'mime_type', f.mime_type,
           'path', 'attachments/' || f.file_name)) from jsonb_to_recordset(a.files) f (file_name text, mime_type text))))
       from inserted join asked a using (run_id)),
-    audited as (${insertEntries(entriesOf(wishes), sql`e.target in (select run_id::text from inserted)`)}),
+    ${entries.length > 0 ? sql`audited as (${insertEntries(entries, sql`e.target in (select run_id::text from inserted)`)}),` : sql``}
     ${outboxOfCreated}
     select a.place, a.response, case when a.hint is not null then pg_notify(${CHANNEL}, a.hint) is null end as told
     from inserted join answered a using (run_id)`.execute(db)
@@ -209,6 +208,16 @@ function rowOf({ run, key, warnings = [], hint = null }: Wish, place: number): R
     }),
   }
 }
+
+/** The keys of `answered`; in one order, so that no two statements wait for each other's. */
+const CLAIMED = sql`claimed as (${claimKeys(sql`
+  select a.key_owner, a.key_route, a.key, decode(a.key_hash, 'hex'), 200, a.response
+  from answered a where a.key is not null order by 1, 2, 3`)}),`
+
+const UNLESS_USED = sql`where a.key is null or exists (
+  select from claimed k where k.principal_id = a.key_owner and k.route = a.key_route and k.key = a.key)`
+
+const WORKSPACES = sql`workspaces as (${copySnapshots(sql`inserted join asked a using (run_id)`)}),`
 
 const ANSWER = sql`'run_id', a.run_id::text, 'task_id', a.run_id::text, 'state', 'QUEUED', 'at_capacity', a.full_up`
 

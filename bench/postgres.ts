@@ -1,5 +1,5 @@
 /**
- * Creates at 50 connections on PostgreSQL, with and without statements by name, beside what the machine can do at all in the
+ * Creates at 50 connections on PostgreSQL, with and without statements by name and with a worker at work, beside what the machine can do at all in the
  * same minutes: `GET /healthz` and pgbench's insert of one row. Part of `npm run bench`; alone with
  * `node bench/postgres.ts [--write]`.
  */
@@ -20,6 +20,8 @@ const ROUND_MS = 4_000
 const ROUNDS = 5
 /** As many as `serve` has. */
 const CLIENTS = 10
+
+type Rates = Record<'health' | 'insert' | 'named' | 'unnamed' | 'served', number[]>
 
 const run = promisify(execFile)
 const median = (values: readonly number[]): number =>
@@ -79,18 +81,14 @@ export async function measurePostgres(): Promise<string> {
 
     const named = await cluster.serve()
     const unnamed = await cluster.serve({ DATABASE_URL: `${server.url}?prepare=false` })
-    const body = JSON.stringify({ prompt: shell('true'), config: { worker_host: 'nobody' } })
-    const create = ({ base_url }: ServeRole) =>
-      measureRate(new URL(`${base_url}/agent/runs`), body, cluster.api_key)
+    const create = ({ base_url }: ServeRole, pool = 'nobody') => {
+      const body = JSON.stringify({ prompt: shell('true'), config: { worker_host: pool } })
+      return measureRate(new URL(`${base_url}/agent/runs`), body, cluster.api_key)
+    }
     const health = () => measureRate(new URL('/healthz', named.base_url), null, cluster.api_key)
     const insert = () => measureInserts(bin, server.port, script)
 
-    const rates: Record<'health' | 'insert' | 'named' | 'unnamed', number[]> = {
-      health: [],
-      insert: [],
-      named: [],
-      unnamed: [],
-    }
+    const rates: Rates = { health: [], insert: [], named: [], unnamed: [], served: [] }
     // The first round warms up.
     for (let round = 0; round <= ROUNDS; round++) {
       const measured = {
@@ -102,6 +100,8 @@ export async function measurePostgres(): Promise<string> {
       if (round === 0) continue
       for (const what of ['health', 'insert', 'named', 'unnamed'] as const) rates[what].push(measured[what])
     }
+    await cluster.worker('served')
+    for (let round = 0; round < ROUNDS; round++) rates.served.push(await create(named, 'served'))
     return toTable(rates, busy)
   } finally {
     await cluster.stop()
@@ -109,7 +109,7 @@ export async function measurePostgres(): Promise<string> {
   }
 }
 
-function toTable(rates: Record<'health' | 'insert' | 'named' | 'unnamed', number[]>, busy: number): string {
+function toTable(rates: Rates, busy: number): string {
   const health = median(rates.health)
   const insert = median(rates.insert)
   const row = (what: string, rate: number) =>
@@ -121,6 +121,7 @@ function toTable(rates: Record<'health' | 'insert' | 'named' | 'unnamed', number
     row(`pgbench, insert of one row, ${CLIENTS} clients`, insert),
     row('POST /agent/runs, statements by name', median(rates.named)),
     row('POST /agent/runs, without (`?prepare=false`)', median(rates.unnamed)),
+    row('POST /agent/runs, by name, while a worker executes what is created', median(rates.served)),
     '',
     `By name is ${(median(rates.named) / median(rates.unnamed)).toFixed(2)} times as fast. ${CONNECTIONS} connections, medians of ${ROUNDS} ` +
       `rounds in turns, one API process; clients, API and PostgreSQL (fsync off) share ${availableParallelism()} cores, whose ` +

@@ -92,6 +92,11 @@ onFace('metrics', (service) => {
     await other.call('GET', '/agent/nothing-of-mine')
     const said = await text()
     assert.doesNotMatch(said, /of.mine/i)
+    assert.doesNotMatch(
+      said,
+      /^nodejs_eventloop_lag_\w+ (Nan|9\.?\d{10,})/im,
+      'What is not measured yet is no number.',
+    )
     assert(!said.includes(run_id) && !said.includes(NOBODY))
     for (const name of [
       'nodejs_eventloop_lag_seconds',

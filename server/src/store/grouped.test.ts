@@ -45,7 +45,7 @@ test('a group that is refused is done one by one, and only what is wrong fails',
   for (const result of results) result.catch(() => {})
   await groups[0]?.end()
   await groups[2]?.end(refusal('23503'))
-  assert.deepEqual(sizes(), [1, 1, 3, 1])
+  assert.deepEqual(sizes(), [1, 1, 3, 1, 1, 1])
   await groups[3]?.end()
   await groups[4]?.end(refusal('23503'))
   await groups[5]?.end()
@@ -70,4 +70,22 @@ test('a group of which nobody knows whether it is stored is not done again', asy
     settled.map(({ status }) => status),
     ['fulfilled', 'fulfilled', 'rejected', 'rejected'],
   )
+})
+
+test('groups that take long do not keep others from being done', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { grouped, groups, sizes } = openWork()
+  const results = Array.from({ length: 5 }, (_, place) => grouped.add(place))
+  assert.deepEqual(sizes(), [1, 1])
+  t.mock.timers.tick(250)
+  assert.deepEqual(sizes(), [1, 1, 3])
+  await groups[2]?.end()
+  assert.equal(await results[4], 'done 4')
+  for (let place = 0; place < 20; place++) {
+    void grouped.add(place)
+    t.mock.timers.tick(250)
+  }
+  assert.deepEqual(sizes(), [1, 1, 3, 1, 1, 1, 1], 'At most six are under way.')
+  await groups[0]?.end()
+  assert.deepEqual(sizes().slice(7), [16])
 })

@@ -2,12 +2,16 @@
 const MOST = 32
 /** While the database works on one group, the next is sent. */
 const AT_ONCE = 2
+/** A group that takes longer waits for a lock or a dead connection, which must not keep the others from being sent. */
+const LATE_MS = 250
+/** With those that are late: some connections of the pool are left to other questions. */
+const MOST_AT_ONCE = 6
 
 /**
- * Classes of SQLSTATE in which a statement was refused for what is in it, or because of another one, and has stored nothing: what
- * is wrong with one of a group is not wrong with the others.
+ * SQLSTATEs of a statement that was refused for what is in it, for its size or because of a lock, and has stored nothing: what is
+ * wrong with one of a group is not wrong with the others. Not those of a database that is too slow, which needs no more work.
  */
-const REFUSED = /^(21|22|23|40)/
+const REFUSED = /^(21|22|23|40|54|55P03)/
 
 interface Waiting<A, B> extends PromiseWithResolvers<B> {
   about: A
@@ -21,6 +25,8 @@ export class Grouped<A, B> {
   readonly #work: (all: readonly A[]) => Promise<B[]>
   readonly #waiting: Array<Waiting<A, B>> = []
   #under_way = 0
+  /** Those of them that are not late. */
+  #in_time = 0
 
   /** `work` does all or, where it throws, none; its results have the places of what they are about. */
   constructor(work: (all: readonly A[]) => Promise<B[]>) {
@@ -36,11 +42,20 @@ export class Grouped<A, B> {
   }
 
   #begin(): void {
-    if (this.#under_way >= AT_ONCE || this.#waiting.length === 0) return
+    if (this.#in_time >= AT_ONCE || this.#under_way >= MOST_AT_ONCE || this.#waiting.length === 0) return
     const group = this.#waiting.splice(0, MOST)
     this.#under_way += 1
+    this.#in_time += 1
+    let is_late = false
+    const late = setTimeout(() => {
+      is_late = true
+      this.#in_time -= 1
+      this.#begin()
+    }, LATE_MS)
     void this.#do(group).finally(() => {
+      clearTimeout(late)
       this.#under_way -= 1
+      if (!is_late) this.#in_time -= 1
       this.#begin()
     })
   }
@@ -51,7 +66,7 @@ export class Grouped<A, B> {
       for (const [place, { resolve }] of group.entries()) resolve(results[place] as B)
     } catch (error) {
       // Where nobody knows what was stored (the connection broke), nothing is done again.
-      if (group.length > 1 && isRefused(error)) for (const one of group) await this.#do([one])
+      if (group.length > 1 && isRefused(error)) await Promise.all(group.map((one) => this.#do([one])))
       else for (const { reject } of group) reject(error)
     }
   }

@@ -1,7 +1,10 @@
+/** A question that takes longer is not waited for: its connection may be dead, and others are not. */
+const LATE_MS = 250
+
 /**
  * Asks a question once for all who ask it at the same time. Whoever asks while an answer is on its way does not get that one,
- * which may be older than what they know of: they share the next. So an answer is always as new as one of one's own, and under
- * load a hundred requests cost two questions.
+ * which may be older than what they know of: they share the next, which is asked when the answer comes or is late. So an answer is
+ * always as new as one of one's own, and under load a hundred requests cost two questions.
  */
 export class SharedQuestion<A, B> {
   readonly #keyOf: (about: A) => string
@@ -20,8 +23,7 @@ export class SharedQuestion<A, B> {
     const key = this.#keyOf(about)
     const asked = this.#asked.get(key)
     if (!asked) return this.#begin(key, about)
-    const begin = () => this.#begin(key, about)
-    asked.next ??= asked.answer.then(begin, begin)
+    asked.next ??= endOrLate(asked.answer).then(() => this.#begin(key, about))
     return asked.next
   }
 
@@ -29,9 +31,22 @@ export class SharedQuestion<A, B> {
     const asked: { answer: Promise<B>; next?: Promise<B> } = { answer: this.#ask(about) }
     this.#asked.set(key, asked)
     const end = () => {
+      // A late one has a successor by then.
       if (!asked.next) this.#asked.delete(key)
     }
     asked.answer.then(end, end)
     return asked.answer
   }
+}
+
+/** Resolves when the answer is there, has failed, or is late. */
+function endOrLate(answer: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, LATE_MS)
+  const end = () => {
+    clearTimeout(timer)
+    resolve()
+  }
+  answer.then(end, end)
+  return promise
 }

@@ -151,6 +151,18 @@ onEachDatabase('watch', (open) => {
     for (const stop of stops) stop()
   })
 
+  test('a question that cannot be answered lets all who asked look for themselves', async () => {
+    let looks = 0
+    const stops = [
+      hearer.onWaiting(runsWait(randomUUID()), () => {
+        looks += 1
+      }),
+      hearer.onWaiting(sql<boolean>`exists (select from no_such_table)`, () => {}),
+    ]
+    await until(() => looks === 1)
+    for (const stop of stops) stop()
+  })
+
   test('nonsense on the channel harms nobody', async () => {
     const run_id = randomUUID()
     let calls = 0

@@ -110,8 +110,8 @@ export class Watch {
   }
 
   /**
-   * Calls back each second in which the answer is yes. All questions of a process are one statement. Whoever is called
-   * back looks for itself. Returns how to stop.
+   * Calls back each second in which the answer is yes, or is not to be had. All questions of a process are one statement. Whoever is
+   * called back looks for itself. Returns how to stop.
    */
   onWaiting(question: Question, listener: Listener): () => void {
     this.#questions.set(question, listener)
@@ -191,12 +191,19 @@ export class Watch {
   async #pollWork(): Promise<void> {
     const questions = [...this.#questions]
     if (questions.length === 0) return
-    const { rows } = await sql<{ answers: boolean[] }>`
-      select array[${sql.join(questions.map(([question]) => question))}] as answers`.execute(
-      this.#store.quick,
-    )
+    const answers = await this.#askTogether(questions.map(([question]) => question))
     for (const [n, [question, listener]] of questions.entries())
-      if (rows[0]?.answers[n] && this.#questions.has(question)) listener()
+      if ((!answers || answers[n]) && this.#questions.has(question)) listener()
+  }
+
+  /** `null`: they cannot be asked together, so each has to look, and to say what is wrong with its own. */
+  #askTogether(questions: readonly Question[]): Promise<boolean[] | null> {
+    return sql<{ answers: boolean[] }>`select array[${sql.join(questions)}] as answers`
+      .execute(this.#store.quick)
+      .then(
+        ({ rows }) => rows[0]?.answers ?? null,
+        () => null,
+      )
   }
 
   async #pollRuns(): Promise<void> {

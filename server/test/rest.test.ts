@@ -9,10 +9,11 @@ import { findPostgres } from './support/postgres-server.ts'
 
 const skip = findPostgres() ? false : 'PostgreSQL is not installed'
 /**
- * Of a server and a worker, for each heartbeat: each asks twice whether work waits, looks once or twice for lost workers and
- * once whether its listening connection lives, as does the test's own; and the heartbeat.
+ * A second, of a server and a worker: each asks whether work waits, and for each heartbeat, every other second, looks for lost
+ * workers and asks once whether its listening connection lives, as does the test's own; and the heartbeat. A late heartbeat is
+ * looked for twice a second. A busy machine makes timers late, never early, so it asks less.
  */
-const STATEMENTS = 14
+const STATEMENTS = 9
 const BEATS = 8
 
 describe('a service at rest', { skip }, () => {
@@ -41,7 +42,7 @@ describe('a service at rest', { skip }, () => {
       select (select sum(beat) from workers)::int as beats,
         (select xact_commit from pg_stat_database where datname = current_database())::int as statements`)
     const { beats = 0, statements = 0 } = rows[0] ?? {}
-    return { beats, statements: statements - own }
+    return { beats, statements: statements - own, at_s: performance.now() / 1_000 }
   }
   const countFrom = async (beats: number) => {
     for (const deadline = Date.now() + 60_000; ; await wait(100)) {
@@ -51,13 +52,13 @@ describe('a service at rest', { skip }, () => {
     }
   }
 
-  test('asks the database little between two heartbeats', async () => {
+  test('asks the database little while it beats', async () => {
     const { beats: now } = await count()
     // What a start leaves to be done.
     const first = await countFrom(now + 2)
     const last = await countFrom(first.beats + BEATS)
-    const statements = (last.statements - first.statements) / (last.beats - first.beats)
-    assert(statements <= STATEMENTS, `${statements} statements for each heartbeat`)
-    assert(statements >= 3, `${statements} statements for each heartbeat: they are not counted`)
+    const statements = (last.statements - first.statements) / (last.at_s - first.at_s)
+    assert(statements <= STATEMENTS, `${statements} statements a second`)
+    assert(statements >= 1, `${statements} statements a second: they are not counted`)
   })
 })

@@ -9,6 +9,8 @@ import { FencedStore } from './fenced-store.ts'
 import { FAILED, letGo, STOPPING } from './let-go.ts'
 
 const POLL_MS = 500
+/** The same while nothing is executed: to know before a run needs it whether callers can be heard. */
+const IDLE_POLL_MS = 10_000
 /** Between two reads: callers may ask much. */
 const PAUSE_MS = 50
 /** Between two tries to give up what cannot be given up. */
@@ -30,6 +32,7 @@ export class Orders {
   #stopListening: () => void = () => {}
   #reading: Promise<void> | null = null
   #again = false
+  #read_at = performance.now()
 
   constructor(context: WorkerContext, worker_id: string, executions: Executions, claims: Claims) {
     this.#context = context
@@ -42,7 +45,8 @@ export class Orders {
   start(): void {
     const { watch } = this.#context
     this.#timer = setInterval(() => {
-      if (this.#executions.size > 0) this.read()
+      const idle_ms = performance.now() - this.#read_at
+      if (this.#executions.size > 0 || idle_ms >= IDLE_POLL_MS) this.read()
     }, POLL_MS)
     this.#timer.unref()
     // While nothing is executed there is nothing to hear, unless something is held.
@@ -61,6 +65,7 @@ export class Orders {
       this.#again = true
       return
     }
+    this.#read_at = performance.now()
     this.#reading = this.#look()
       .catch((error) => this.#faults.say(error))
       .then(() => wait(PAUSE_MS, undefined, { ref: false }))

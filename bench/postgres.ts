@@ -1,6 +1,6 @@
 /**
- * Creates at 50 connections on PostgreSQL, with and without statements by name and with a worker at work, beside what the machine can do at all in the
- * same minutes: `GET /healthz` and pgbench's insert of one row. Part of `npm run bench`; alone with
+ * Creates at 50 connections on PostgreSQL, with and without statements by name and with a worker at work. Beside them, in the same
+ * minutes, what the machine can do at all: `GET /healthz` and pgbench's insert of one row. Part of `npm run bench`; alone with
  * `node bench/postgres.ts [--write]`.
  */
 import { execFile } from 'node:child_process'

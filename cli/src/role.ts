@@ -5,13 +5,13 @@ import { EXIT } from './failure.ts'
 /** Loaded by the commands that need it: the service is large, and client commands should start at once. */
 export const loadService = () => import('../../server/src/main.ts')
 
-/** Whether the space for new objects keeps its size when much lives in it. Else it doubles, up to V8's own limit. */
+/** Keeps V8 from enlarging the space for new objects, or lets it double the space again, up to V8's own limit. */
 const limitGrowth = (limited: boolean): void =>
   setFlagsFromString(`--semi-space-growth-factor=${limited ? 1 : 2}`)
 
 /**
- * The same for a role, which `runRole` then starts: a start loads much at once, for which V8 would enlarge the space for new objects to
- * 16 MiB and more, and keep it for as long as the role lives.
+ * The same for a role, which `runRole` then starts. A start loads much at once: V8 would enlarge the space for new objects to
+ * 16 MiB and more for that, and keep it as long as the role lives.
  */
 export const loadRole = () => {
   limitGrowth(true)

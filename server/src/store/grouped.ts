@@ -2,14 +2,14 @@
 const MOST = 32
 /** While the database works on one group, the next is sent. */
 const AT_ONCE = 2
-/** A group that takes longer waits for a lock or a dead connection, which must not keep the others from being sent. */
+/** A slower group waits for a lock or a dead connection. Others are sent meanwhile. */
 const LATE_MS = 250
-/** With those that are late: some connections of the pool are left to other questions. */
+/** Slow groups included. The other connections of the pool are left to other questions. */
 const MOST_AT_ONCE = 6
 
 /**
- * SQLSTATEs of a statement that was refused for what is in it, for its size or because of a lock, and has stored nothing: what is
- * wrong with one of a group is not wrong with the others. Not those of a database that is too slow, which needs no more work.
+ * SQLSTATEs of a statement that stored nothing because of its values, its size or a lock. One member of the group may be the
+ * cause, so each is tried alone. Time limits are not among them: a slow database needs no more work.
  */
 const REFUSED = /^(21|22|23|40|54|55P03)/
 
@@ -18,8 +18,8 @@ interface Waiting<A, B> extends PromiseWithResolvers<B> {
 }
 
 /**
- * Does in one statement what is asked for while others are under way. Alone, each is done at once; under load a statement does
- * many, and costs little more than for one.
+ * Puts work that arrives while other work is under way into one statement. A single caller never waits; under load one statement
+ * serves many callers and costs little more than for one.
  */
 export class Grouped<A, B> {
   readonly #work: (all: readonly A[]) => Promise<B[]>

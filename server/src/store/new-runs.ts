@@ -61,8 +61,8 @@ export interface NewRun {
 /**
  * Stores a run, its first two events (QUEUED, the prompt), its attachments and, when given, the idempotency key: one
  * statement. `replayed` holds the first answer when the key was used before. Two concurrent uses of a key meet at its
- * unique index: the second waits for the first and replays. With `maxima` that say anything, a transaction that lets one creator
- * at a time through; throws where there is no room, and then nothing was stored.
+ * unique index: the second waits for the first and replays. If `maxima` sets a limit, a transaction admits one creator at a
+ * time; without room it throws and stores nothing.
  */
 export async function insertRun(
   db: Db,
@@ -82,7 +82,7 @@ export async function insertRun(
   })
 }
 
-/** What belongs to a run that is created, and to none that is replayed. */
+/** Stored with a run that is created. A replay stores none of it. */
 interface Besides {
   /** For its answer. */
   warnings?: readonly string[]
@@ -108,7 +108,7 @@ async function insertOne(db: Db, wish: Wish): Promise<Inserted> {
   return answer(db, wish, response)
 }
 
-/** What whoever asked hears: that the run is stored, or what was answered before under its key. */
+/** The caller's answer: `response`, or the earlier answer of the key where the run was not stored. */
 export async function answer(
   db: Db,
   { key }: Pick<Wish, 'key'>,
@@ -121,11 +121,11 @@ export async function answer(
 }
 
 /**
- * Stores many at once, without `maxima`, each as it would be alone. `null`: its key was used before, and it is not stored. A fault
- * stores none of them, and so does a key that two of them have.
+ * Stores many runs in one statement, each as if it came alone, but without `maxima`. `null`: the run was not stored, since its key
+ * was used before. The statement fails as a whole, also if two of the runs have the same key.
  */
 export async function insertRuns(db: Db, wishes: readonly Wish[]): Promise<Array<RunAgentResponse | null>> {
-  // What none of them has costs nothing: each table that a statement may write is opened with all its indexes.
+  // Parts that no run needs are left out: PostgreSQL opens every table that a statement may write, with all its indexes.
   const has_keys = wishes.some(({ key }) => key)
   const entries = entriesOf(wishes)
   const { rows } = await sql<{ place: number; response: RunAgentResponse }>`

@@ -41,7 +41,7 @@ test('questions about something else do not wait', async () => {
   assert.deepEqual(await Promise.all(answers), ['of a', 'of b'])
 })
 
-test('a question that fails, fails for those who share it, and the next is asked all the same', async () => {
+test('a failed question fails for all who share it, and the next one is still asked', async () => {
   const { asked, question, settled } = openQuestion()
   const first = question.ask('a')
   const next = question.ask('a')

@@ -2,9 +2,9 @@
 const LATE_MS = 250
 
 /**
- * Asks a question once for all who ask it at the same time. Whoever asks while an answer is on its way does not get that one,
- * which may be older than what they know of: they share the next, which is asked when the answer comes or is late. So an answer is
- * always as new as one of one's own, and under load a hundred requests cost two questions.
+ * Callers who ask the same question at the same time share one answer. A caller who comes while a question is on its way shares
+ * the next one, since the answer to the first may predate the call. The next one is asked when the first answer comes, or is late.
+ * So no answer is older than one asked for alone, and under load a hundred requests cost two questions.
  */
 export class SharedQuestion<A, B> {
   readonly #keyOf: (about: A) => string

@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 
 /**
  * An insert that gives new runs, before their first execution, snapshots of other runs. `runs` is what follows a `from`, with
- * rows `a` that have a `run_id` and a `snapshot_id`. The file is one for both; locked, so that whoever removes the other one
- * finds this one when it looks who else names the file.
+ * rows `a` that have a `run_id` and a `snapshot_id`. Both share one file. The other snapshot is locked, so
+ * that its removal sees this one and keeps the file.
  */
 export const copySnapshots = (runs: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   insert into snapshots (snapshot_id, run_id, attempt, execution, last_execution, turn, sequence, folders, commits,

@@ -110,8 +110,8 @@ export class Watch {
   }
 
   /**
-   * Calls back each second in which the answer is yes, or is not to be had. All questions of a process are one statement. Whoever is
-   * called back looks for itself. Returns how to stop.
+   * Calls back each second in which the answer is yes, or the question fails. All questions of a process are one statement. The
+   * listener looks for itself. Returns how to stop.
    */
   onWaiting(question: Question, listener: Listener): () => void {
     this.#questions.set(question, listener)

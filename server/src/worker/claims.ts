@@ -4,7 +4,7 @@ import { markDisk } from '../store/workers.ts'
 import type { WorkerContext } from './context.ts'
 import type { Executions } from './executions.ts'
 
-/** Between two looks at the disk, of which others are told. */
+/** Between two checks of the disk, whose result is written to the worker's row. */
 const DISK_MS = 2_000
 const REST_MS = 10_000
 

@@ -98,7 +98,7 @@ function sight(
   read: number,
   { last, before }: { last: number; before: Sighting | undefined },
 ): Sighting {
-  // No worker beats more often.
+  // Beats are sent no more often, though one may arrive sooner after a late one.
   const drift_ms = before ? before.late_ms + read - before.since - (beat - before.beat) * BEAT_MS : BEAT_MS
   const late_ms = Math.min(read - last, drift_ms)
   return { beat, since: read, late_ms, due: read + BEAT_MS - (late_ms > LOOK_MS ? LOOK_MS : 0) }

@@ -26,21 +26,28 @@ export interface QueueFacts {
 /** More than that is not counted: a queue may hold very many, and people only want to know that it is long. */
 const MOST_AHEAD = 100
 
-/** What the claim of a worker looks at (`claim.sql`), of those of the runs that are queued. */
+/**
+ * What the claim of a worker looks at (`claim.sql`), of those of the runs that are queued. The ids are looked up, and the runs at
+ * work counted, before anything else: while PostgreSQL has no statistics, as after a burst of creates, it would read every queued
+ * run of a principal for each id, 157 ms in place of 1 for a page of 17,000 queued runs.
+ */
 export async function readQueueFacts(db: Db, run_ids: readonly string[]): Promise<QueueFacts[]> {
   const { rows } = await sql<QueueFacts>`
     with asked as materialized (
-      select r.run_id, r.pool, r.principal_id, r.config->'harness'->>'type' as agent from runs r
-      where r.run_id = any(${[...run_ids]}::uuid[]) and r.state = 'QUEUED' and r.worker_id is null),
-    busy as materialized (
-      select worker_id, count(*)::int n from runs where worker_id is not null group by 1),
+      select r.run_id, r.pool, r.principal_id, r.config->'harness'->>'type' as agent
+      from unnest(${[...run_ids]}::uuid[]) id cross join lateral (
+        select * from runs where run_id = id offset 0) r
+      where r.state = 'QUEUED' and r.worker_id is null),
+    at_work as materialized (
+      select worker_id, principal_id, count(*)::int n from runs where worker_id is not null group by 1, 2),
+    busy as materialized (select worker_id, sum(n) n from at_work group by 1),
     able as materialized (
       select w.pool, w.lacking_agents, w.slots, not (w.draining or w.disk_full) as is_ready,
-        greatest(w.slots - coalesce(b.n, 0), 0) as free
+        greatest(w.slots - coalesce(b.n, 0), 0)::int as free
       from workers w left join busy b using (worker_id)
       where not w.lost and w.pool in (select pool from asked))
     select q.run_id, q.pool, q.agent, w.*, p.max_running, p.disabled,
-      (select count(*)::int from runs a where a.worker_id is not null and a.principal_id = q.principal_id) as running,
+      (select coalesce(sum(a.n), 0)::int from at_work a where a.principal_id = q.principal_id) as running,
       (select count(*)::int from (select 1 from runs o where o.state = 'QUEUED' and o.worker_id is null
         and o.pool = q.pool and o.run_id < q.run_id limit ${MOST_AHEAD}) o) as ahead
     from asked q join principals p using (principal_id) cross join lateral (

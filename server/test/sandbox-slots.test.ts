@@ -197,7 +197,8 @@ describe('slots of a Docker sandbox', { skip: undocked }, () => {
   }, async () => {
     const froze = await create()
     for (const action of ['thaw', 'kill'] as const) {
-      const left = run(froze, 'sleep 0.3; echo left')
+      // Until the thaw; a kill has all the time it takes on a busy machine.
+      const left = run(froze, `sleep ${action === 'thaw' ? 0.3 : 60}; echo left`)
       assert.equal(await stick(froze), true)
       await backend.freeze?.(froze.ref)
       await backend[action]?.(froze.ref)

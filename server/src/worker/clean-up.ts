@@ -8,6 +8,7 @@ import { readInstallation } from '../store/installation.ts'
 import { removeExpiredPrepared } from '../store/prepared-attachments.ts'
 import { removeOldCounts } from '../store/request-counts.ts'
 import { removeOldSignInLinks } from '../store/sign-in-links.ts'
+import { maintainTables } from '../store/table-upkeep.ts'
 import { removeOldTriggerDeliveries } from '../store/trigger-deliveries.ts'
 import { removeOldVisits } from '../store/visits.ts'
 import { removeOldWebSessions } from '../store/web-sessions.ts'
@@ -45,7 +46,8 @@ export interface CleanUpOptions {
 
 /**
  * Removes what nobody asks for any more: old idempotency keys, rows of old workers, links and sessions of the page that are over,
- * old deliveries, old entries of the audit log, and blobs that no row names, because their process was killed or lost its lease before it wrote one. Any process may run it, several may at once.
+ * old deliveries, old entries of the audit log, and blobs that no row names, because their process was killed or lost its lease
+ * before it wrote one. Maintains the tables of an embedded database. Any process may run it, several may at once.
  */
 export class CleanUp {
   readonly #store: Store
@@ -76,6 +78,9 @@ export class CleanUp {
   async look(): Promise<void> {
     const installation_id = await this.#readInstallation()
     if (installation_id === null) return
+    await maintainTables(this.#store).catch((error) =>
+      this.#log.warn({ err: error }, 'Maintaining the tables of the embedded database failed; trying again.'),
+    )
     const now = this.#now()
     if (isApart(this.#rows_at, now, ROWS_MS)) {
       this.#rows_at = now

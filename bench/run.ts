@@ -13,6 +13,7 @@ import { writeFigures } from './figures.ts'
 import { measureLoop } from './loop.ts'
 import { measurePostgres } from './postgres.ts'
 import { measureSandboxes } from './sandboxes.ts'
+import { measureStreams } from './streams.ts'
 
 const WARM_UP = 20
 const ROUNDS = 200
@@ -162,10 +163,14 @@ console.log(of_cancels)
 const on_postgres = await measurePostgres()
 console.log(on_postgres)
 
+const in_streams = await measureStreams()
+console.log(in_streams)
+
 if (process.argv.includes('--write')) {
   writeFigures('figures', table)
   writeFigures('sandboxes', in_sandboxes)
   writeFigures('loop', in_loop)
   writeFigures('cancels', of_cancels)
   writeFigures('postgres', on_postgres)
+  writeFigures('streams', in_streams)
 }

@@ -20,15 +20,24 @@ export class KeyCheck {
 
   /** To be asked between pages too: a long log that is read slowly takes its time. */
   async isStillAllowed(): Promise<boolean> {
-    const now = this.#now()
-    if (now < this.#due || this.#is_over) return !this.#is_over
-    this.#due = now + this.#every_ms
+    if (!this.isDue() || this.#is_over) return !this.#is_over
+    this.#due = this.#now() + this.#every_ms
     this.#is_over = !(await this.#isAllowed())
     return !this.#is_over
   }
 
+  /** Whether `isStillAllowed` would ask, or say no. */
+  isDue(): boolean {
+    return this.#is_over || this.due_ms() === 0
+  }
+
+  /** How long until it is, in milliseconds. */
+  due_ms(): number {
+    return Math.max(0, this.#due - this.#now())
+  }
+
   /** How long a stream may wait for something to send, in milliseconds. */
   wait_ms(): number {
-    return Math.max(0, Math.min(KEEP_ALIVE_MS, this.#due - this.#now()))
+    return Math.min(KEEP_ALIVE_MS, this.due_ms())
   }
 }

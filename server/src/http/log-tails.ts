@@ -1,6 +1,7 @@
 import type { Db } from '../store/db.ts'
 import { type LogTail, readTails } from '../store/many-logs.ts'
 import type { Watch } from '../store/watch.ts'
+import { formatEvent } from './sse.ts'
 
 /** Of each log, at once. */
 const PAGE = { limit: 200, bytes: 64 * 1024 }
@@ -9,10 +10,16 @@ const PLACES_AT_ONCE = 32
 /** Ends of logs that are kept until they change. */
 const MOST_KEPT_BYTES = 16 * 1024 ** 2
 
+/** A page that any number of streams may send. */
+export interface SharedTail extends LogTail {
+  /** Its events as server-sent events. */
+  frames: Buffer
+}
+
 interface Asked {
   run_id: string
   after: number
-  answer: (tail: LogTail | null) => void
+  answer: (tail: SharedTail | null) => void
   fail: (error: unknown) => void
 }
 
@@ -55,11 +62,11 @@ export class LogTails {
   }
 
   /** What comes after a place of a followed log; `null`: there is no such run. */
-  read(run_id: string, after: number): Promise<LogTail | null> {
+  read(run_id: string, after: number): Promise<SharedTail | null> {
     const log = this.#logs.get(run_id)
     const known = log?.pages.get(after)
     if (known) return known
-    const page = new Promise<LogTail | null>((answer, fail) => {
+    const page = new Promise<SharedTail | null>((answer, fail) => {
       this.#asked.push({ run_id, after, answer, fail })
     })
     if (log) this.#keep(log, after, page)
@@ -68,7 +75,7 @@ export class LogTails {
   }
 
   /** Others at the same place get the same page, until the log changes or, in the middle of it, only while it is read. */
-  #keep(log: FollowedLog, after: number, page: Promise<LogTail | null>): void {
+  #keep(log: FollowedLog, after: number, page: Promise<SharedTail | null>): void {
     log.pages.set(after, page)
     const drop = () => {
       if (log.pages.get(after) === page) log.pages.delete(after)
@@ -100,8 +107,10 @@ export class LogTails {
           some.map(({ run_id, after }) => ({ run_id, after })),
           PAGE,
         )
-        for (const { run_id, after, answer } of some)
-          answer(tails.find((tail) => tail.run_id === run_id && tail.after === after) ?? null)
+        for (const { run_id, after, answer } of some) {
+          const tail = tails.find((found) => found.run_id === run_id && found.after === after)
+          answer(tail ? { ...tail, frames: frame(tail) } : null)
+        }
       } catch (error) {
         for (const { fail } of some) fail(error)
       }
@@ -113,12 +122,14 @@ export class LogTails {
 class FollowedLog {
   readonly listeners = new Set<() => void>()
   /** By the place that they begin after. */
-  readonly pages = new Map<number, Promise<LogTail | null>>()
+  readonly pages = new Map<number, Promise<SharedTail | null>>()
   bytes = 0
   stop: () => void = () => {}
 }
 
-/** About what it takes of memory. */
-const sizeOf = ({ events, open }: LogTail): number =>
-  events.reduce((sum, { data }) => sum + JSON.stringify(data).length, 200) +
-  open.reduce((sum, { text }) => sum + text.length, 0)
+const frame = ({ events }: LogTail): Buffer =>
+  Buffer.from(events.map((event) => formatEvent(event, event.sequence)).join(''))
+
+/** About what it takes of memory: its events are in it twice. */
+const sizeOf = ({ frames, open }: SharedTail): number =>
+  2 * frames.length + open.reduce((sum, { text }) => sum + text.length, 200)

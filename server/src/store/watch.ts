@@ -2,8 +2,11 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Store } from './db.ts'
 import { CHANNEL } from './hint.ts'
 
-/** At most this often: a NOTIFY inside each commit cut inserts to a third. */
-const INTERVAL_MS = 20
+/**
+ * How long between two NOTIFYs of this process: four times what the last one took, within these. One inside each commit cut inserts
+ * to a third, and one after the other would be most of what a slow database does; but each run's readers wait for it.
+ */
+const INTERVAL_MS = { least: 5, most: 20 }
 /** A process that was quiet may tell so many times in a row. */
 const BURST = 16
 /** PostgreSQL refuses payloads of 8,000 bytes; a run id takes 39. */
@@ -42,7 +45,8 @@ export class Watch {
   #pending = nothing()
   #flushing: NodeJS.Timeout | undefined
   #last_flush = 0
-  /** When all that was told so far would have been told at one NOTIFY in `INTERVAL_MS`. */
+  #interval_ms = INTERVAL_MS.most
+  /** When all that was told so far would have been told at one NOTIFY an interval. */
   #even_at = 0
   #poll: NodeJS.Timeout | undefined
   #unlisten: (() => Promise<void>) | undefined
@@ -76,8 +80,8 @@ export class Watch {
   takeHint(told: Told): string | null {
     if ('run_ids' in told && told.run_ids.length > IDS_PER_PAYLOAD) return null
     const now = performance.now()
-    if (this.#flushing || this.#closed || this.#even_at > now + BURST * INTERVAL_MS) return null
-    this.#even_at = Math.max(now, this.#even_at) + INTERVAL_MS
+    if (this.#flushing || this.#closed || this.#even_at > now + BURST * this.#interval_ms) return null
+    this.#even_at = Math.max(now, this.#even_at) + this.#interval_ms
     if ('logged' in told) return JSON.stringify({ runs: [told.logged], pools: [], logged: true })
     return JSON.stringify({ runs: told.run_ids, pools: [told.pool] })
   }
@@ -132,14 +136,14 @@ export class Watch {
 
   #scheduleFlush(): void {
     if (this.#flushing || this.#closed) return
-    const wait = Math.max(0, this.#last_flush + INTERVAL_MS - performance.now())
+    const wait = Math.max(0, this.#last_flush + this.#interval_ms - performance.now())
     this.#flushing = setTimeout(() => this.#flush(), wait)
   }
 
   async #flush(): Promise<void> {
     this.#flushing = undefined
     this.#last_flush = performance.now()
-    this.#even_at = Math.max(this.#last_flush, this.#even_at) + INTERVAL_MS
+    this.#even_at = Math.max(this.#last_flush, this.#even_at) + this.#interval_ms
     const { runs, logs, pools } = this.#pending
     this.#pending = nothing()
     const hints: Hint[] = [
@@ -156,6 +160,8 @@ export class Watch {
       await sql`select pg_notify(${CHANNEL}, payload) from unnest(${payloads}::text[]) payload`.execute(
         this.#store.quick,
       )
+      const took = performance.now() - this.#last_flush
+      this.#interval_ms = Math.min(Math.max(4 * took, INTERVAL_MS.least), INTERVAL_MS.most)
     } catch {
       // Other processes poll.
       for (const payload of payloads) this.#hear(payload)

@@ -15,7 +15,8 @@ import { followRuns, formatMany, haveAll } from '../follow-runs.ts'
 import { KeyCheck } from '../key-check.ts'
 import { LogTails } from '../log-tails.ts'
 import { type Call, SENT, serve } from '../route.ts'
-import { followRun, formatStream, hasAll } from '../sse.ts'
+import { RunStream } from '../run-stream.ts'
+import { hasAll } from '../sse.ts'
 import { decodePlaces, type Places } from '../stream-cursor.ts'
 import { StreamLimit, tooMany } from '../stream-limit.ts'
 import { Turns } from '../turns.ts'
@@ -41,6 +42,16 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
     return { events: page.events, has_more: page.has_more }
   })
 
+  const open_streams = new Set<RunStream>()
+  services.closing.addEventListener('abort', () => {
+    for (const each of open_streams) each.end()
+  })
+  /** Until it closes, which it does as soon as its connection has. */
+  function keep(run_stream: RunStream): RunStream {
+    open_streams.add(run_stream)
+    return run_stream.once('close', () => open_streams.delete(run_stream))
+  }
+
   async function stream(call: Call<typeof ROUTES.listEvents>, run_id: string) {
     const { actor, request, reply } = call
     const last = lastEventId(request)
@@ -48,9 +59,10 @@ export function serveEvents(app: FastifyInstance, services: Services): void {
     if (last !== undefined && !call.query.follow && (await hasAll(db, run_id, last))) return endForGood(reply)
     const runs = new FollowedRuns(followed_runs, ownerOf(actor), 1)
     const follow = call.query.follow ?? false
-    const open = (signal: AbortSignal) =>
-      formatStream(followRun(shared.tails, { run_id, after, follow, signal, key: checkKey(request) }), run_id)
-    const body = runs.until(() => streams.open(ownerOf(actor), () => sendStream(services, request, open)))
+    const options = { run_id, after, follow, key: checkKey(request) }
+    const body = runs.until(() =>
+      streams.open(ownerOf(actor), () => keep(new RunStream(shared.tails, options))),
+    )
     reply.headers(STREAM_HEADERS).send(body)
     return SENT
   }

@@ -54,9 +54,14 @@ export interface Face {
 export function buildFace(options: ListenOptions): Face {
   const { config, store, blobs, watch, backend, tls } = options
   const scheme = tls ? 'https' : 'http'
+  /** Asking for it is a call of the system, and a page of runs has a link for each of them. */
+  let open_port: number | undefined
   const port = () => {
+    if (open_port !== undefined) return open_port
     const address = app.server.address()
-    return typeof address === 'object' && address ? address.port : config.port
+    if (typeof address !== 'object' || !address) return config.port
+    open_port = address.port
+    return open_port
   }
   const public_url = () =>
     config.public_url ??

@@ -3,6 +3,7 @@ import type { Role } from '../contract/actor.ts'
 import type { AuditEntry, ListAuditLogQuery } from '../contract/audit-log.ts'
 import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import type { Db } from './db.ts'
+import { repeatInParts } from './remove-in-parts.ts'
 import { json } from './storable.ts'
 
 /** Something that somebody did, or was refused. Names and ids, never values. */
@@ -21,7 +22,7 @@ export interface NewAuditEntry {
   occurred_at?: Date
 }
 
-const REMOVED_AT_ONCE = 10_000
+const REMOVED_AT_ONCE = 1_000
 const TEXT_LENGTH = 1024
 
 /** Adds entries, in this order: one statement. */
@@ -120,14 +121,14 @@ export async function listAudit(
 
 /** The one place where entries go: those older than so many days, in parts, since one statement may not take long. */
 export async function removeOldAudit(db: Db, days: number): Promise<void> {
-  for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
-    removed = await db.transaction().execute(async (trx) => {
+  await repeatInParts(REMOVED_AT_ONCE, () =>
+    db.transaction().execute(async (trx) => {
       await sql`set local runyard.audit_clean_up = 'on'`.execute(trx)
-      const gone = await sql`
+      const { numAffectedRows } = await sql`
         delete from audit_log where entry_id = any(array(
           select entry_id from audit_log where occurred_at < clock_timestamp() - ${days}::int * interval '1 day'
           limit ${REMOVED_AT_ONCE}::int))`.execute(trx)
-      return Number(gone.numAffectedRows ?? 0)
-    })
-  }
+      return numAffectedRows
+    }),
+  )
 }

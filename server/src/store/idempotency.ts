@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { AppError } from '../contract/error.ts'
 import type { Db } from './db.ts'
+import { removeInParts } from './remove-in-parts.ts'
 
 /** One caller's wish that a POST happens once. */
 export interface IdempotencyKey {
@@ -21,8 +22,6 @@ export const hashBody = (body: Uint8Array): Buffer => createHash('sha256').updat
 
 /** How long an answer is kept and given again. */
 const LIFETIME = sql`interval '24 hours'`
-
-const REMOVED_AT_ONCE = 10_000
 
 /**
  * An insert that yields the keys that are new or too old to matter, and none that was used. `rows` is a query for its columns:
@@ -81,13 +80,5 @@ export async function once(
   return { ...answer, replayed: true }
 }
 
-export async function removeOldKeys(db: Db): Promise<void> {
-  // In parts: a day of them in one statement could take longer than a statement may.
-  for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
-    const gone = await sql`
-      delete from idempotency_keys where ctid = any(array(
-        select ctid from idempotency_keys where created_at < clock_timestamp() - ${LIFETIME}
-        limit ${REMOVED_AT_ONCE}::int))`.execute(db)
-    removed = Number(gone.numAffectedRows ?? 0)
-  }
-}
+export const removeOldKeys = (db: Db): Promise<void> =>
+  removeInParts(db, 'idempotency_keys', sql`created_at < clock_timestamp() - ${LIFETIME}`)

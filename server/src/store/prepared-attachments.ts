@@ -4,6 +4,7 @@ import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { StoredAttachment } from './attachments.ts'
 import type { Db } from './db.ts'
+import { removeInParts } from './remove-in-parts.ts'
 import { json } from './storable.ts'
 
 /** Of one principal for all runs, of which anybody can make more: rows without a file cost no quota of files. */
@@ -109,6 +110,5 @@ const unknownAttachment = (index: number): AppError =>
   )
 
 /** Their files go with those that no row names. */
-export async function removeExpiredPrepared(db: Db): Promise<void> {
-  await sql`delete from prepared_attachments where expires_at <= now()`.execute(db)
-}
+export const removeExpiredPrepared = (db: Db): Promise<void> =>
+  removeInParts(db, 'prepared_attachments', sql`expires_at <= clock_timestamp()`)

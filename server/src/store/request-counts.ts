@@ -1,6 +1,7 @@
 import { CompiledQuery, sql } from 'kysely'
 import { RateLimiterPostgres } from 'rate-limiter-flexible'
 import type { Db } from './db.ts'
+import { removeInParts } from './remove-in-parts.ts'
 
 const WINDOW_S = 60
 
@@ -30,8 +31,5 @@ export const createCounter = (db: Db, name: string, most: number, seconds = WIND
     inMemoryBlockOnConsumed: most,
   })
 
-export async function removeOldCounts(db: Db): Promise<void> {
-  await sql`delete from request_counts where expire < extract(epoch from clock_timestamp()) * 1000`.execute(
-    db,
-  )
-}
+export const removeOldCounts = (db: Db): Promise<void> =>
+  removeInParts(db, 'request_counts', sql`expire < extract(epoch from clock_timestamp()) * 1000`)

@@ -3,6 +3,7 @@ import type { Actor } from '../contract/actor.ts'
 import { activeKey, HIGHEST_FIRST, readActor } from './api-keys.ts'
 import type { Db } from './db.ts'
 import { hashOfToken, makeOpaqueToken } from './opaque-token.ts'
+import { removeInParts } from './remove-in-parts.ts'
 
 /** Seconds. */
 const OWN_LIFETIME = 60
@@ -58,6 +59,5 @@ export async function readSignInLink(
   return found.rows[0] ?? null
 }
 
-export async function removeOldSignInLinks(db: Db): Promise<void> {
-  await sql`delete from sign_in_links where expires_at < clock_timestamp()`.execute(db)
-}
+export const removeOldSignInLinks = (db: Db): Promise<void> =>
+  removeInParts(db, 'sign_in_links', sql`expires_at < clock_timestamp()`)

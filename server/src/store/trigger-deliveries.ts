@@ -9,6 +9,7 @@ import type { ListTriggerDeliveriesQuery, TriggerOutcome } from '../contract/tri
 import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import type { Db } from './db.ts'
 import { ROOM } from './quotas.ts'
+import { removeInParts, repeatInParts } from './remove-in-parts.ts'
 import { json } from './storable.ts'
 import type { ReplyRow } from './trigger-replies.ts'
 
@@ -20,7 +21,7 @@ const WAITS = sql`interval '24 hours'`
 /** In one look: of so many triggers so many deliveries each, the oldest first. Whoever saved many triggers has no more turns. */
 const TRIGGERS_AT_ONCE = 20
 const WAITING_AT_ONCE = 10
-const REMOVED_AT_ONCE = 1_000
+const EMPTIED_AT_ONCE = 1_000
 
 /** What the sender sent, as far as it is kept. */
 export interface KeptPayload {
@@ -203,19 +204,13 @@ function readPosition(cursor: string): string {
 
 /** Those of more than a month ago, and the payloads of filtered ones of more than a day ago. In parts: each may have 2 MiB. */
 export async function removeOldTriggerDeliveries(db: Db): Promise<void> {
-  for (let emptied = REMOVED_AT_ONCE; emptied === REMOVED_AT_ONCE; ) {
-    const done = await sql`
+  await repeatInParts(EMPTIED_AT_ONCE, async () => {
+    const { numAffectedRows } = await sql`
       update trigger_deliveries set headers = '{}', payload = 'null' where ctid = any(array(
         select ctid from trigger_deliveries where outcome = 'filtered' and received_at < clock_timestamp() - ${KEPT_FILTERED}
           and payload <> 'null'
-        limit ${REMOVED_AT_ONCE}::int))`.execute(db)
-    emptied = Number(done.numAffectedRows ?? 0)
-  }
-  for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
-    const gone = await sql`
-      delete from trigger_deliveries where ctid = any(array(
-        select ctid from trigger_deliveries where received_at < clock_timestamp() - ${KEPT}
-        limit ${REMOVED_AT_ONCE}::int))`.execute(db)
-    removed = Number(gone.numAffectedRows ?? 0)
-  }
+        limit ${EMPTIED_AT_ONCE}::int))`.execute(db)
+    return numAffectedRows
+  })
+  await removeInParts(db, 'trigger_deliveries', sql`received_at < clock_timestamp() - ${KEPT}`)
 }

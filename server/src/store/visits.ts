@@ -5,6 +5,7 @@ import type { Actor } from '../contract/actor.ts'
 import { activeKey } from './api-keys.ts'
 import type { Db } from './db.ts'
 import { hashOfToken, makeOpaqueToken } from './opaque-token.ts'
+import { removeInParts } from './remove-in-parts.ts'
 import { visibleTo } from './runs.ts'
 
 const LIFETIME = sql`clock_timestamp() + interval '12 hours'`
@@ -93,6 +94,5 @@ export async function readVisitor(db: Db, visit_id: string): Promise<Actor | nul
 
 const toVisitor = (found: Found | undefined): Actor | null => (found ? { ...found, role: 'viewer' } : null)
 
-export async function removeOldVisits(db: Db): Promise<void> {
-  await sql`delete from visits where expires_at < clock_timestamp()`.execute(db)
-}
+export const removeOldVisits = (db: Db): Promise<void> =>
+  removeInParts(db, 'visits', sql`expires_at < clock_timestamp()`)

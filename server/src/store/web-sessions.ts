@@ -5,6 +5,7 @@ import type { RunCreatorInfo } from '../contract/run.ts'
 import { activeKey, type FoundActor, toActor } from './api-keys.ts'
 import type { Db } from './db.ts'
 import { hashOfToken, makeOpaqueToken } from './opaque-token.ts'
+import { removeInParts } from './remove-in-parts.ts'
 
 const LIFETIME = sql`interval '12 hours'`
 
@@ -53,6 +54,5 @@ export async function removeWebSession(db: Db, token: string): Promise<void> {
   await sql`delete from web_sessions where token_hash = ${hashOfToken(token)}`.execute(db)
 }
 
-export async function removeOldWebSessions(db: Db): Promise<void> {
-  await sql`delete from web_sessions where expires_at < clock_timestamp()`.execute(db)
-}
+export const removeOldWebSessions = (db: Db): Promise<void> =>
+  removeInParts(db, 'web_sessions', sql`expires_at < clock_timestamp()`)

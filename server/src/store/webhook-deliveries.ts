@@ -12,6 +12,7 @@ import type {
 } from '../contract/webhook.ts'
 import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import type { Db } from './db.ts'
+import { removeInParts } from './remove-in-parts.ts'
 import { json } from './storable.ts'
 
 /** On their way at once from one process. */
@@ -27,7 +28,6 @@ const KEPT = sql`interval '30 days'`
 export const TAKEN = sql`interval '60 seconds'`
 /** After a rotation both secrets sign. */
 const ROTATION = sql`interval '24 hours'`
-const REMOVED_AT_ONCE = 10_000
 
 export interface DeliveryRow {
   delivery_id: string
@@ -263,11 +263,9 @@ export async function removeOldDeliveries(db: Db): Promise<void> {
     from webhooks w join principals p on p.principal_id = w.creator_id
     where w.webhook_id = d.webhook_id and d.status = 'pending' and (p.disabled or not w.enabled)
       and d.queued_at < clock_timestamp() - ${GIVEN_UP}`.execute(db)
-  for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
-    const gone = await sql`
-      delete from webhook_deliveries where ctid = any(array(
-        select ctid from webhook_deliveries where created_at < clock_timestamp() - ${KEPT} and status <> 'pending'
-        limit ${REMOVED_AT_ONCE}::int))`.execute(db)
-    removed = Number(gone.numAffectedRows ?? 0)
-  }
+  await removeInParts(
+    db,
+    'webhook_deliveries',
+    sql`created_at < clock_timestamp() - ${KEPT} and status <> 'pending'`,
+  )
 }

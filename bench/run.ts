@@ -1,15 +1,15 @@
 /**
  * `npm run bench`: how fast the main path is on this machine. Starts `runyard dev` as its users do and measures through
- * HTTP, then what commands cost in each sandbox, steps of the built-in loop, cancels and creates on PostgreSQL, some 12 minutes.
- * Every figure stands beside a yardstick measured in the same run, so that ratios can be compared between machines; `--write`
- * puts the tables into bench/README.md.
+ * HTTP, then what commands cost in each sandbox, steps of the built-in loop, cancels, creates and event streams on PostgreSQL, some 14
+ * minutes. Figures stand beside a yardstick measured in the same run, so that ratios can be compared between machines; `--compare`
+ * fails when a ratio is worse by a tenth than in bench/README.md, `--write` puts the tables there.
  */
 import { spawn } from 'node:child_process'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import { apiOf, shell, startService } from '../server/test/support/service.ts'
 import { measureCancels } from './cancels.ts'
-import { writeFigures } from './figures.ts'
+import { findWorse, writeFigures } from './figures.ts'
 import { measureLoop } from './loop.ts'
 import { measurePostgres } from './postgres.ts'
 import { measureSandboxes } from './sandboxes.ts'
@@ -166,11 +166,20 @@ console.log(on_postgres)
 const in_streams = await measureStreams()
 console.log(in_streams)
 
-if (process.argv.includes('--write')) {
-  writeFigures('figures', table)
-  writeFigures('sandboxes', in_sandboxes)
-  writeFigures('loop', in_loop)
-  writeFigures('cancels', of_cancels)
-  writeFigures('postgres', on_postgres)
-  writeFigures('streams', in_streams)
+const tables = {
+  figures: table,
+  sandboxes: in_sandboxes,
+  loop: in_loop,
+  cancels: of_cancels,
+  postgres: on_postgres,
+  streams: in_streams,
 }
+if (process.argv.includes('--compare')) {
+  const worse = Object.entries(tables).flatMap(([name, measured]) => findWorse(name, measured))
+  console.log(
+    ['', ...worse, `${worse.length} figures are worse by a tenth than in bench/README.md.`].join('\n'),
+  )
+  if (worse.length > 0) process.exitCode = 1
+}
+if (process.argv.includes('--write'))
+  for (const [name, measured] of Object.entries(tables)) writeFigures(name, measured)

@@ -42,6 +42,7 @@ export const RULES: Record<string, readonly string[]> = {
     'server/src/sandbox/sandbox.ts',
     'server/src/watchdog',
   ],
+  'server/src/housekeeping': ['server/src/store', 'server/src/blobs/blobs.ts'],
   'server/src/schedules': ['server/src/store', 'server/src/intake', 'server/src/contract'],
   'server/src/webhooks': [
     'server/src/store',

@@ -452,10 +452,15 @@ export interface paths {
         get: operations["getRun"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete a run
+         * @description The run is gone from every answer when this one comes, with all runs below it, its messages, artifacts, deliveries and share links. Its log and its files go behind, within seconds as a rule. The audit log keeps who deleted it and when, and usage keeps its figures. For the run’s creator, who executes it, and admins. There is no way back. A run that has not ended is refused (409) unless it is to be cancelled; then the answer comes when its worker has stopped it, after 10 seconds a 409 says that it takes longer.
+         */
+        delete: operations["deleteRun"];
         options?: never;
         head?: never;
-        patch?: never;
+        /** Rename a run */
+        patch: operations["updateRun"];
         trace?: never;
     };
     "/agent/runs/{run_id}/approvals/{approval_id}": {
@@ -472,6 +477,26 @@ export interface paths {
          * @description The run goes on: the call is carried out, or the agent is told that it was denied, and why. `status_message.approval` of a BLOCKED run says what waits, and so does `approval.requested` in the log. An answer that comes before the agent has stopped waits for that, up to 10 s.
          */
         post: operations["answerApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/runs/{run_id}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Archive a run
+         * @description Hides it from lists that do not ask for archived runs; nothing else changes. A run that has not ended, and waits for nobody, is refused: 409. A follow-up brings it back.
+         */
+        post: operations["archiveRun"];
         delete?: never;
         options?: never;
         head?: never;
@@ -776,6 +801,43 @@ export interface paths {
         get: operations["getTranscript"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/runs/{run_id}/unarchive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a run out of the archive */
+        post: operations["unarchiveRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/runs/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete runs by filter
+         * @description Deletes runs as `DELETE /agent/runs/{run_id}` does, 200 that match in a call, oldest first, and those below them: call again while `has_more`. Only runs that the caller may see and delete. Ask with `dry_run` first.
+         */
+        post: operations["deleteRuns"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2375,6 +2437,83 @@ export interface components {
             /** @description Follow-ups that wait for the next turn. */
             undelivered?: number;
         };
+        DeleteRunResponse: {
+            /** @description The run, and those below it. */
+            deleted: number;
+            run_id: string;
+        };
+        /** @description The filters of `GET /agent/runs`. They combine with AND, and one at least is needed. */
+        DeleteRunsRequest: {
+            /** @description That there is no filter on purpose: every run that the caller may see and delete. */
+            all?: boolean;
+            /** Format: uuid */
+            ancestor_run_id?: string;
+            /**
+             * @description Default `all`, where the list has `false`.
+             * @enum {string}
+             */
+            archived?: "true" | "false" | "all";
+            /**
+             * @description `DIFF`: runs that changed something, which have a `FILE` with `diff`.
+             * @enum {string}
+             */
+            artifact_type?: "PLAN" | "PULL_REQUEST" | "SCREENSHOT" | "FILE" | "DIFF" | "EXTERNAL_REFERENCE";
+            /** @description Runs that were created with `automation_id` in their metadata. */
+            automation_id?: string;
+            /** @description Whether runs that have not ended are cancelled first, with all below them. Without it they stay, and `open` counts them. */
+            cancel?: boolean;
+            /** Format: date-time */
+            created_after?: string;
+            /** Format: date-time */
+            created_before?: string;
+            /** @description Id, or `me` for who asks. */
+            creator?: string;
+            /** @description Only count: nothing is cancelled or deleted. */
+            dry_run?: boolean;
+            /** @description Id, of a deleted environment too, or name; `empty-environment` for runs without any. */
+            environment_id?: string;
+            /** @enum {string} */
+            execution_location?: "LOCAL" | "REMOTE";
+            /** @description Id, or `me` for who asks. */
+            executor?: string;
+            factory_only?: boolean;
+            factory_uid?: string[];
+            /** @description `metadata[key]=value`, at most 5. */
+            metadata?: {
+                [key: string]: string;
+            };
+            model_id?: string;
+            name?: string;
+            /** @description A whole run id, or the address of a run, finds that run. Any text finds runs that have it in the title, in the first 2,048 characters of the prompt, or in the skill. */
+            q?: string;
+            /**
+             * Format: uri
+             * @description Runs that produced this address: a pull request that they opened, a branch that they pushed, or what they reported. Case of the host, default port, fragment and a slash at the end do not matter.
+             */
+            reference_url?: string;
+            /** @description The beginning of the id: a shortened id is the only one of two asked for. */
+            run_id_prefix?: string;
+            /** @description Of a deleted schedule, too. */
+            schedule_id?: string;
+            skill?: string;
+            skill_spec?: string;
+            source?: components["schemas"]["RunSourceType"][];
+            state?: components["schemas"]["RunState"][];
+            task_status?: components["schemas"]["TaskStatus"][];
+            /** @description Of a deleted trigger, too. */
+            trigger_id?: string;
+            /** Format: date-time */
+            updated_after?: string;
+        };
+        DeleteRunsResponse: {
+            /** @description Runs that this call deleted, those below them included; of a dry run, all that calls would delete. */
+            count: number;
+            dry_run: boolean;
+            /** @description There are more to delete: call again. A call deletes the oldest 200 that match. */
+            has_more: boolean;
+            /** @description Runs that match and stay: they have not ended, or a run below them has not. With `cancel` they are being stopped, and a later call deletes them. */
+            open: number;
+        };
         DeleteScheduleResponse: {
             success: boolean;
         };
@@ -2509,6 +2648,8 @@ export interface components {
             /** @description Branches that runs may push beside `runyard/<run id>`, such as `docs` or `release/*`. */
             push_branches?: string[];
             repositories?: components["schemas"]["EnvironmentRepository"][];
+            /** @description How long what its runs leave is kept, where that is shorter than the installation keeps it (RUNYARD_RETENTION_…): in days after the last change of a run. Absent: as the installation says. */
+            retention?: components["schemas"]["EnvironmentRetention"];
             /** @description Whether a run may begin with what the setup commands left in the workspace and the home directory of an earlier one, instead of running them: within 24 hours, for the same commits, configuration, variables and secrets. Not where they leave a process running. Default true. */
             reuse_setup?: boolean;
             /** @description Secrets of the team, or of your own. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s. */
@@ -2587,6 +2728,8 @@ export interface components {
             /** @description Branches that runs may push beside `runyard/<run id>`, such as `docs` or `release/*`. */
             push_branches?: string[];
             repositories?: components["schemas"]["EnvironmentRepository"][];
+            /** @description How long what its runs leave is kept, where that is shorter than the installation keeps it (RUNYARD_RETENTION_…): in days after the last change of a run. Absent: as the installation says. */
+            retention?: components["schemas"]["EnvironmentRetention"];
             /** @description Whether a run may begin with what the setup commands left in the workspace and the home directory of an earlier one, instead of running them: within 24 hours, for the same commits, configuration, variables and secrets. Not where they leave a process running. Default true. */
             reuse_setup?: boolean;
             /** @description Secrets of the team, or of your own. Those with `git` give access to repositories and stay outside of the sandbox; all others are variables of the same name. In a personal run a personal secret comes before the team’s. */
@@ -2597,6 +2740,14 @@ export interface components {
             variables?: {
                 [key: string]: string;
             };
+        };
+        EnvironmentRetention: {
+            /** @description Days. Files that agents left, and patches. The run stays. */
+            artifact_days?: number;
+            /** @description Days. Runs with all that belongs to them: logs, messages, files. */
+            run_days?: number;
+            /** @description Days. Packed workspaces: a follow-up after that begins in a fresh one. */
+            workspace_days?: number;
         };
         Error: {
             auth_url?: string;
@@ -3521,6 +3672,11 @@ export interface components {
                 full_path?: string;
                 name?: string;
             };
+            /**
+             * Format: date-time
+             * @description Since when lists leave it out.
+             */
+            archived_at?: string;
             artifacts: components["schemas"]["ArtifactItem"][];
             /** @description Claims by a worker so far. */
             attempt: number;
@@ -4232,6 +4388,9 @@ export interface components {
             skills?: string[] | null;
             /** @description Pool of its runs. */
             worker_host?: string | null;
+        };
+        UpdateRunRequest: {
+            title: string;
         };
         UpdateScheduleRequest: {
             /** @description How its runs are executed. */
@@ -7549,6 +7708,8 @@ export interface operations {
         parameters: {
             query?: {
                 ancestor_run_id?: string;
+                /** @description Default `false`: without archived runs. `true`: those alone. */
+                archived?: "true" | "false" | "all";
                 /** @description `DIFF`: runs that changed something, which have a `FILE` with `diff`. */
                 artifact_type?: "PLAN" | "PULL_REQUEST" | "SCREENSHOT" | "FILE" | "DIFF" | "EXTERNAL_REFERENCE";
                 /** @description Runs that were created with `automation_id` in their metadata. */
@@ -7908,6 +8069,248 @@ export interface operations {
             };
         };
     };
+    deleteRun: {
+        parameters: {
+            query?: {
+                /** @description Whether a run that has not ended is cancelled first, with all below it. Without it such a run is refused: 409. */
+                cancel?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeleteRunResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    updateRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateRunRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunItem"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     answerApproval: {
         parameters: {
             query?: never;
@@ -7935,6 +8338,153 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AnswerApprovalResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This `Idempotency-Key` was used with another body. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    archiveRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never> | null;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunItem"];
                 };
             };
             /** @description `invalid_request` */
@@ -9915,6 +10465,288 @@ export interface operations {
             };
             /** @description A part of the path is too long. */
             414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    unarchiveRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never> | null;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunItem"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This `Idempotency-Key` was used with another body. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteRuns: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeleteRunsRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeleteRunsResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This `Idempotency-Key` was used with another body. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -127,6 +127,9 @@ const Variables = z.object({
   RUNYARD_MAX_OPEN_RUNS: whole(0, 1_000_000).default(0),
   RUNYARD_MAX_OPEN_RUNS_TOTAL: whole(0, 1_000_000).default(0),
   RUNYARD_AUDIT_DAYS: whole(1, 36_500).default(400),
+  RUNYARD_RETENTION_RUN_DAYS: whole(1, 36_500).optional(),
+  RUNYARD_RETENTION_WORKSPACE_DAYS: whole(1, 36_500).optional(),
+  RUNYARD_RETENTION_ARTIFACT_DAYS: whole(1, 36_500).optional(),
   RUNYARD_METRICS_TOKEN: z
     .string()
     .regex(/^[\x21-\x7e]{16,256}$/, 'must have 16 to 256 characters, without spaces')
@@ -215,6 +218,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, directo
     creates_per_minute: env.RUNYARD_CREATES_PER_MINUTE,
     open_runs: { principal: env.RUNYARD_MAX_OPEN_RUNS, total: env.RUNYARD_MAX_OPEN_RUNS_TOTAL },
     audit_days: env.RUNYARD_AUDIT_DAYS,
+    retention: readRetention(env),
     metrics_token: env.RUNYARD_METRICS_TOKEN,
     log_level: env.RUNYARD_LOG_LEVEL,
     models: readModels(env),
@@ -247,6 +251,13 @@ const readSnapshots = (env: z.infer<typeof Variables>) => ({
   max_bytes: (env.RUNYARD_MAX_SNAPSHOT_MB ?? 1_024) * MiB,
   every_ms: (env.RUNYARD_SNAPSHOT_SECONDS ?? 60) * 1_000,
   turns: env.RUNYARD_SNAPSHOT_TURNS ?? 10,
+})
+
+/** In days; null: for ever. */
+const readRetention = (env: z.infer<typeof Variables>) => ({
+  run: env.RUNYARD_RETENTION_RUN_DAYS ?? null,
+  workspace: env.RUNYARD_RETENTION_WORKSPACE_DAYS ?? null,
+  artifact: env.RUNYARD_RETENTION_ARTIFACT_DAYS ?? null,
 })
 
 const Agents = z.record(

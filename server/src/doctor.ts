@@ -43,6 +43,7 @@ export async function* diagnose(configure: () => Config): AsyncGenerator<Diagnos
   yield* under('Database', await examineDatabase(config))
   yield* under('Files', await examineFiles(config))
   yield* examineSandboxes(config)
+  yield* under('Retention', [describeRetention(config)])
   yield* under('Models', await examineModels(config))
   yield* under('Agents', examineAgents(config))
   yield* under('Address', await examineAddress(config))
@@ -125,6 +126,16 @@ async function examineFiles(config: Config): Promise<Finding[]> {
       fix: 'Set RUNYARD_SECRET_KEY, the same for all processes.',
     })
   return findings
+}
+
+function describeRetention({ retention }: Config): Finding {
+  const kinds = { run: 'Runs', workspace: 'Workspaces', artifact: 'Artifacts' } as const
+  const [first, ...others] = (['run', 'workspace', 'artifact'] as const).map((kind) => {
+    const days = retention[kind]
+    return `${kinds[kind]} are kept ${days === null ? 'for ever' : `for ${days} days`}`
+  })
+  const says = `${[first, ...others.map((text) => text.toLowerCase())].join(', ')}; environments may have fewer days.`
+  return { state: 'good', says }
 }
 
 async function* examineSandboxes(config: Config): AsyncGenerator<Diagnosis> {

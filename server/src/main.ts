@@ -12,6 +12,7 @@ import type { Keys } from './control.ts'
 import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
 import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
 import type { Diagnosis } from './doctor.ts'
+import { startHousekeeping } from './housekeeping/housekeeping.ts'
 import type { LogStream } from './http/context.ts'
 import type { InstallableAgent } from './installed-agents.ts'
 import { keyOfDev, keysOf, linkOfDev, offerKeys, useKeys } from './keys.ts'
@@ -168,6 +169,7 @@ export async function startDev(options: DevOptions = {}): Promise<DevService> {
     await recoverRuns(store, watch, log)
     closers.unshift(
       startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days }),
+      startHousekeeping({ store, blobs: unlimited, watch, log, retention: config.retention }),
       startWebhooks(config, { store, watch, log }),
     )
     const [{ work }, { listen }, { signInUrl }] = await Promise.all([
@@ -263,6 +265,7 @@ export async function startServe(
     closers.unshift(
       inTime(startSweep(store, watch, log, report.look)),
       inTime(startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days })),
+      inTime(startHousekeeping({ store, blobs: unlimited, watch, log, retention: config.retention })),
       inTime(startSchedules({ config, store, blobs, watch, log })),
       inTime(startWebhooks(config, { store, watch, log })),
       () => report.stop(),

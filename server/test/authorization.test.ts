@@ -199,6 +199,13 @@ const ROWS: Record<OperationId, Row> = {
     ...ownWrite(201),
   },
   cancelRun: { ask: ofRun('/cancel', {}), ...ownWrite(200) },
+  updateRun: { ask: ofRun('', { title: 'Renamed' }), ...ownWrite(200) },
+  deleteRun: { ask: ofRun('?cancel=true'), ...ownWrite(200) },
+  // What others may not see they do not count: run-deletion.test.ts.
+  deleteRuns: { ask: () => ({ body: { q: 'nowhere', dry_run: true } }), ...writing(200) },
+  // It is queued; who may not see the run is not told so.
+  archiveRun: { ask: ofRun('/archive', {}), ...ownWrite(409) },
+  unarchiveRun: { ask: ofRun('/unarchive', {}), ...ownWrite(200) },
   // There is no turn, and nothing waits; who may not see the run is not told so.
   interruptRun: { ask: ofRun('/interrupt', {}), ...ownWrite(409) },
   answerApproval: { ask: ofRun('/approvals/none', { decision: 'deny' }), ...ownWrite(404) },

@@ -329,6 +329,22 @@ class CreateSignInLinkRequest(WireModel):
     """The person whom it signs in; default: the caller. For admins."""
 
 
+class DeleteRunResponse(WireModel):
+    run_id: str
+    deleted: int
+    """The run, and those below it."""
+
+
+class DeleteRunsResponse(WireModel):
+    dry_run: bool
+    count: int
+    """Runs that this call deleted, those below them included; of a dry run, all that calls would delete."""
+    open: int
+    """Runs that match and stay: they have not ended, or a run below them has not. With `cancel` they are being stopped, and a later call deletes them."""
+    has_more: bool
+    """There are more to delete: call again. A call deletes the oldest 200 that match."""
+
+
 class DeleteScheduleResponse(WireModel):
     success: bool
 
@@ -416,6 +432,15 @@ class EnvironmentRequestProviders(WireModel):
 
     aws: dict[str, str] | None = None
     gcp: dict[str, str] | None = None
+
+
+class EnvironmentRetention(WireModel):
+    run_days: int | None = None
+    """Days. Runs with all that belongs to them: logs, messages, files."""
+    workspace_days: int | None = None
+    """Days. Packed workspaces: a follow-up after that begins in a fresh one."""
+    artifact_days: int | None = None
+    """Days. Files that agents left, and patches. The run stays."""
 
 
 class EnvironmentScope(WireModel):
@@ -1214,6 +1239,10 @@ class UpdateAgentIdentityRequestSecret(WireModel):
     name: str
 
 
+class UpdateRunRequest(WireModel):
+    title: str
+
+
 UsageCoverage = TypeAliasType("UsageCoverage", Literal["known", "partial", "unavailable"] | str)
 """`partial`: some answers of models did not say it all. `unavailable`: nothing is known."""
 
@@ -1683,6 +1712,57 @@ class CreateWebhookRequest(WireModel):
     """Default true: runs of the team. False: a personal one, of your own runs, personal ones too."""
 
 
+class DeleteRunsRequest(WireModel):
+    """The filters of `GET /agent/runs`. They combine with AND, and one at least is needed."""
+
+    state: list[RunState] | None = None
+    name: str | None = None
+    model_id: str | None = None
+    creator: str | None = None
+    """Id, or `me` for who asks."""
+    executor: str | None = None
+    """Id, or `me` for who asks."""
+    source: list[RunSourceType] | None = None
+    task_status: list[TaskStatus] | None = None
+    execution_location: Literal["LOCAL", "REMOTE"] | str | None = None
+    archived: Literal["true", "false", "all"] | str | None = None
+    """Default `all`, where the list has `false`."""
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+    updated_after: datetime | None = None
+    environment_id: str | None = None
+    """Id, of a deleted environment too, or name; `empty-environment` for runs without any."""
+    skill: str | None = None
+    skill_spec: str | None = None
+    schedule_id: str | None = None
+    """Of a deleted schedule, too."""
+    trigger_id: str | None = None
+    """Of a deleted trigger, too."""
+    automation_id: str | None = None
+    """Runs that were created with `automation_id` in their metadata."""
+    factory_uid: list[str] | None = None
+    factory_only: bool | None = None
+    run_id_prefix: str | None = None
+    """The beginning of the id: a shortened id is the only one of two asked for."""
+    ancestor_run_id: str | None = None
+    artifact_type: (
+        Literal["PLAN", "PULL_REQUEST", "SCREENSHOT", "FILE", "DIFF", "EXTERNAL_REFERENCE"] | str | None
+    ) = None
+    """`DIFF`: runs that changed something, which have a `FILE` with `diff`."""
+    reference_url: str | None = None
+    """Runs that produced this address: a pull request that they opened, a branch that they pushed, or what they reported. Case of the host, default port, fragment and a slash at the end do not matter."""
+    metadata: dict[str, str] | None = None
+    """`metadata[key]=value`, at most 5."""
+    q: str | None = None
+    """A whole run id, or the address of a run, finds that run. Any text finds runs that have it in the title, in the first 2,048 characters of the prompt, or in the skill."""
+    all: bool | None = None
+    """That there is no filter on purpose: every run that the caller may see and delete."""
+    cancel: bool | None = None
+    """Whether runs that have not ended are cancelled first, with all below them. Without it they stay, and `open` counts them."""
+    dry_run: bool | None = None
+    """Only count: nothing is cancelled or deleted."""
+
+
 class EgressRefusedEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -1728,6 +1808,7 @@ class EnvironmentConfig(WireModel):
     """Whether a run may begin with what the setup commands left in the workspace and the home directory of an earlier one, instead of running them: within 24 hours, for the same commits, configuration, variables and secrets. Not where they leave a process running. Default true."""
     failure_session_retention_minutes: int | None = None
     """How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. If the setup failed, a follow-up within this time is a debug turn in that sandbox, and the run stays FAILED. Default 0."""
+    retention: EnvironmentRetention | None = None
 
 
 class EnvironmentLastTaskCreated(WireModel):
@@ -1779,6 +1860,7 @@ class EnvironmentRequest(WireModel):
     """Whether a run may begin with what the setup commands left in the workspace and the home directory of an earlier one, instead of running them: within 24 hours, for the same commits, configuration, variables and secrets. Not where they leave a process running. Default true."""
     failure_session_retention_minutes: int | None = None
     """How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. If the setup failed, a follow-up within this time is a debug turn in that sandbox, and the run stays FAILED. Default 0."""
+    retention: EnvironmentRetention | None = None
 
 
 class ErrorEvent(WireModel):
@@ -3058,6 +3140,8 @@ class RunItem(WireModel):
     """RFC 3339, UTC, milliseconds."""
     finished_at: datetime | None = None
     """RFC 3339, UTC, milliseconds."""
+    archived_at: datetime | None = None
+    """Since when lists leave it out."""
     run_time: str | None = None
     """Time from claims to ends of all executions, ISO 8601 duration."""
     status_message: RunStatusMessage | None = None

@@ -33,6 +33,22 @@ const VariableName = z
   .string()
   .regex(/^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a variable name')
 
+const days = (what: string) =>
+  z
+    .int()
+    .min(1)
+    .max(36_500)
+    .optional()
+    .meta({ description: `Days. ${what}` })
+
+export const EnvironmentRetention = z
+  .object({
+    run_days: days('Runs with all that belongs to them: logs, messages, files.'),
+    workspace_days: days('Packed workspaces: a follow-up after that begins in a fresh one.'),
+    artifact_days: days('Files that agents left, and patches. The run stays.'),
+  })
+  .meta({ id: 'EnvironmentRetention' })
+
 /** Known, so that it is refused and not ignored. */
 const CloudProvider = boundedRecord(z.string().max(128), z.string().max(2048), {
   max: 20,
@@ -146,6 +162,10 @@ export const EnvironmentRequest = z
     failure_session_retention_minutes: z.int().min(0).max(1440).nullable().optional().meta({
       description:
         'How long the sandbox of a run that ended FAILED or ERROR is kept, where that is longer than `idle_timeout_minutes`: a follow-up can look into it. If the setup failed, a follow-up within this time is a debug turn in that sandbox, and the run stays FAILED. Default 0.',
+    }),
+    retention: EnvironmentRetention.optional().meta({
+      description:
+        'How long what its runs leave is kept, where that is shorter than the installation keeps it (RUNYARD_RETENTION_…): in days after the last change of a run. Absent: as the installation says.',
     }),
   })
   .refine(

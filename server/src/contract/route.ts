@@ -4,7 +4,7 @@ import type { ErrorCode } from './error.ts'
 
 /** One operation of the API. `http/` serves it, `openapi.ts` describes it; neither knows more than this. */
 export interface RouteDefinition {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below `/api/v1`, parameters in braces. */
   path: string
   summary: string

@@ -20,6 +20,7 @@ import { ATTACHMENT_ROUTES } from './prepared-attachment.ts'
 import { PULL_REQUEST_ROUTES } from './pull-request-routes.ts'
 import { define, Empty, type RouteDefinition, reading, writing } from './route.ts'
 import { ListRunsQuery, ListRunsResponse, RunItem } from './run.ts'
+import { RUN_DELETION_ROUTES } from './run-deletion-routes.ts'
 import { RUN_REPORT_ROUTES } from './run-report-routes.ts'
 import { RunAgentRequest, RunAgentResponse, RunFollowupRequest, RunFollowupResponse } from './run-request.ts'
 import { SCHEDULE_ROUTES } from './schedule-routes.ts'
@@ -274,6 +275,7 @@ export const ROUTES = {
     response: Usage,
     errors: ['invalid_request', ...reading],
   }),
+  ...RUN_DELETION_ROUTES,
   ...RUN_REPORT_ROUTES,
   ...SHARE_ROUTES,
   ...PULL_REQUEST_ROUTES,

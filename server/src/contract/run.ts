@@ -145,6 +145,7 @@ export const RunItem = z
     }),
     started_at: Timestamp.nullable().optional(),
     finished_at: Timestamp.nullable().optional(),
+    archived_at: Timestamp.optional().meta({ description: 'Since when lists leave it out.' }),
     run_time: z
       .string()
       .optional()
@@ -269,6 +270,9 @@ export const ListRunsQuery = z.object({
     .optional()
     .meta({ description: 'Any of these; repeated or separated by commas.' }),
   execution_location: z.enum(['LOCAL', 'REMOTE']).optional(),
+  archived: z.enum(['true', 'false', 'all']).optional().meta({
+    description: 'Default `false`: without archived runs. `true`: those alone.',
+  }),
   created_after: TimestampInput.optional(),
   created_before: TimestampInput.optional(),
   updated_after: TimestampInput.optional(),

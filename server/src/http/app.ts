@@ -48,6 +48,7 @@ import { servePools } from './routes/pools.ts'
 import { servePreparedAttachments } from './routes/prepared-attachments.ts'
 import { servePrincipals } from './routes/principals.ts'
 import { servePullRequests } from './routes/pull-requests.ts'
+import { serveRunDeletion } from './routes/run-deletion.ts'
 import { serveRunReports } from './routes/run-reports.ts'
 import { serveRuns } from './routes/runs.ts'
 import { serveSchedules } from './routes/schedules.ts'
@@ -182,6 +183,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveHealth(app, services)
   serveMetrics(app, services)
   serveRuns(app, services)
+  serveRunDeletion(app, services)
   serveRunReports(app, services)
   serveConversations(app, services)
   serveFollowups(app, services)

@@ -134,6 +134,11 @@ async function* readChanged(
 ): AsyncGenerator<ManyItem> {
   for (const some of inGroups([...changed], RUNS_AT_ONCE)) {
     const read = await Promise.all(some.map((run_id) => readShown(tails, run_id, logs, places)))
+    for (const [at, run_id] of some.entries()) {
+      const log = logs.get(run_id)
+      // It was deleted meanwhile, and nothing more is waited for.
+      if (log && !read[at]) log.settled = true
+    }
     const found = read.filter((tail) => tail !== null)
     yield* show(byTime(found.flatMap(({ events }) => events)))
     for (const { run_id, settled, has_more, open } of found) {

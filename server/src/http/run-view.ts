@@ -25,6 +25,7 @@ export function viewRun(run: ShownRun, linkRun: LinkRun, waiting?: WaitingRun): 
     updated_at: run.updated_at.toISOString(),
     started_at: run.started_at?.toISOString() ?? null,
     finished_at: run.finished_at?.toISOString() ?? null,
+    ...(run.archived_at ? { archived_at: run.archived_at.toISOString() } : {}),
     ...(run.started_at ? { run_time: isoDuration(run.run_time_ms + Math.max(0, working)) } : {}),
     ...(run.status_message ? { status_message: { ...run.status_message, ...viewDebug(run) } } : {}),
     debug_agent_available: run.is_debuggable,

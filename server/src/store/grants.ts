@@ -109,12 +109,14 @@ export async function findMissingGrants(
   )
 }
 
-/** The run, and those whose workspaces it began with. */
+/** The run, and those whose workspaces it began with, deleted ones too. */
 const forkedFrom = (run_id: string): RawBuilder<unknown> => sql`
   with recursive line (run_id, source) as (
     select r.run_id, (r.fork_of ->> 'run_id')::uuid from runs r where r.run_id = ${run_id}::uuid
     union
-    select r.run_id, (r.fork_of ->> 'run_id')::uuid from runs r join line l on r.run_id = l.source)
+    select l.source, coalesce(r.fork_of ->> 'run_id', d.forked_from::text)::uuid
+    from line l left join runs r on r.run_id = l.source left join deleted_runs d on d.run_id = l.source
+    where l.source is not null)
   select run_id::text from line`
 
 /** Whether somebody may have runs executed by an identity: admins, who made it, itself, and to whom it is granted. */

@@ -53,6 +53,7 @@ const LISTED = [
   'claimed_at',
   'started_at',
   'finished_at',
+  'archived_at',
 ] as const satisfies Array<keyof RunRow>
 
 /** A run without what only its worker needs. */
@@ -163,14 +164,23 @@ function sortValue(run: ListedRun, by: SortKey): string | null {
   return run[by].toISOString()
 }
 
+/** What the runs `r` of a filter fulfil: the conditions of the list, without a page. */
+export async function matching(db: Db, query: ListRunsQuery, actor: Actor): Promise<RawBuilder<unknown>[]> {
+  return filtersOf({ ...query, environment_id: await resolveEnvironment(db, query.environment_id) }, actor)
+}
+
 function filtersOf(
   query: ListRunsQuery & { environment_id: string | undefined },
   actor: Actor,
 ): RawBuilder<unknown>[] {
+  const { archived = 'false' } = query
   const given = <T>(value: T | undefined, condition: (value: T) => RawBuilder<unknown>) =>
     value === undefined ? [] : [condition(value)]
   return [
     visibleTo(actor),
+    ...(archived === 'all'
+      ? []
+      : [archived === 'true' ? sql`r.archived_at is not null` : sql`r.archived_at is null`]),
     ...given(query.state, (states) => sql`r.state = any(${states}::text[])`),
     ...given(query.name, (name) => sql`r.name = ${name}`),
     ...given(query.model_id, (model_id) => sql`r.model_id = ${model_id}`),

@@ -7,11 +7,17 @@ import type { ForkedFrom } from '../contract/fork.ts'
 import type { Permissions } from '../contract/permission.ts'
 import type { ResolvedRun, RunCreatorInfo, RunSchedule, RunSourceType, RunTrigger } from '../contract/run.ts'
 import type { RunAgentRequest } from '../contract/run-request.ts'
-import { isTerminal, type RunState, type RunStatusMessage } from '../contract/state.ts'
+import {
+  isResting,
+  isTerminal,
+  RESTING_STATES,
+  type RunState,
+  type RunStatusMessage,
+} from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { IS_DEBUGGABLE } from './debug-turns.ts'
 import { USAGE_OF_RUN, type UsageOfRun } from './run-usage.ts'
-import { AT_WORK } from './sql-fragments.ts'
+import { AT_WORK, among, now } from './sql-fragments.ts'
 
 /** The log of a run up to this sequence. */
 export interface LogPart {
@@ -77,6 +83,7 @@ export interface RunRow {
   claimed_at: Date | null
   started_at: Date | null
   finished_at: Date | null
+  archived_at: Date | null
   creator: RunCreatorInfo
   executor: RunCreatorInfo
   artifacts: ArtifactItem[]
@@ -243,6 +250,35 @@ export async function interruptRun(db: Db, run_id: string, actor: Actor): Promis
     return changed.rows.length > 0
   }
   await changeOrRefuse(db, { run_id, actor, change: interrupted, refusalOf: refusalOfIdle })
+}
+
+/** Hides the run from lists, or shows it again; said twice it stays as it is. */
+export async function archiveRun(db: Db, run_id: string, actor: Actor, archived: boolean): Promise<void> {
+  const changed = async (): Promise<boolean> => {
+    const done = await sql`
+      update runs r set updated_at = case when (r.archived_at is null) = ${archived} then next_update(r.updated_at) else r.updated_at end,
+        archived_at = ${archived ? sql`coalesce(r.archived_at, ${now})` : sql`null`}
+      where r.run_id = ${run_id} and ${visibleTo(actor)}
+        ${archived ? sql`and r.state in (${among(RESTING_STATES)})` : sql``} returning 1`.execute(db)
+    return done.rows.length > 0
+  }
+  await changeOrRefuse(db, { run_id, actor, change: changed, refusalOf: refusalToArchive })
+}
+
+const refusalToArchive = (state: RunState): AppError | null =>
+  isResting(state)
+    ? null
+    : new AppError(
+        'conflict',
+        `The run has not ended: it is ${state}. Archive it when it has, or cancel it first.`,
+      )
+
+/** False: the caller sees no such run. */
+export async function renameRun(db: Db, run_id: string, actor: Actor, title: string): Promise<boolean> {
+  const done = await sql`
+    update runs r set title = ${title}, updated_at = next_update(r.updated_at)
+    where r.run_id = ${run_id} and ${visibleTo(actor)} returning 1`.execute(db)
+  return done.rows.length > 0
 }
 
 function refusalOfIdle(state: RunState): AppError | null {

@@ -42,6 +42,8 @@ const POISONED: RunStatusMessage = {
   retryable: true,
 }
 
+const ON_REQUEST: RunStatusMessage = { message: 'Cancelled on request.' }
+
 interface Change {
   /** Chooses the rows: what follows `from runs r`. */
   which: RawBuilder<unknown>
@@ -294,11 +296,23 @@ export async function cancelRun(db: Db, run_id: string, actor: Actor): Promise<v
       which: sql`where r.run_id = ${run_id} and ${visibleTo(actor)}`,
       from: CANCELLABLE_STATES,
       to: sql`'CANCELLED'`,
-      status_message: asJson({ message: 'Cancelled on request.' } satisfies RunStatusMessage),
+      status_message: asJson(ON_REQUEST),
     })
     return changed.length > 0
   }
   await changeOrRefuse(db, { run_id, actor, change: cancelled, refusalOf: refusalOfEnded })
+}
+
+/** The same of several at once, of those that may be cancelled still. The ids of those that were. */
+export async function cancelRuns(db: Db, run_ids: readonly string[], actor: Actor): Promise<string[]> {
+  if (run_ids.length === 0) return []
+  const changed = await change(db, {
+    which: sql`where r.run_id = any(${[...run_ids]}::uuid[]) and ${visibleTo(actor)}`,
+    from: CANCELLABLE_STATES,
+    to: sql`'CANCELLED'`,
+    status_message: asJson(ON_REQUEST),
+  })
+  return changed.map(({ run_id }) => run_id)
 }
 
 /** Cancels what a schedule has begun and not finished, in favour of its next run. The ids of the runs. */
@@ -330,7 +344,8 @@ export async function goOn(
     which: sql`where r.run_id = ${run_id}`,
     from: RESTING_STATES,
     to: sql`'QUEUED'`,
-    set: sql`, execution = c.execution + 1, lost_attempts = 0`,
+    // What goes on is not put away any more.
+    set: sql`, execution = c.execution + 1, lost_attempts = 0, archived_at = null`,
   })
   return changed.length > 0
 }

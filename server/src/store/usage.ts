@@ -21,7 +21,24 @@ const FIGURES = sql`${COUNTS}, 'blocked', count(*) filter (where state = 'BLOCKE
   'run_seconds_p50', percentile_disc(0.5) within group (order by seconds),
   'run_seconds_p95', percentile_disc(0.95) within group (order by seconds)`
 
-/** What the runs that the caller may see have come to; days are those of the time zone, whatever its clocks do. */
+/** Of the run `r`, as it is counted. */
+export const AGENT = sql`coalesce(r.resolved->>'harness', r.config #>> '{harness,type}', 'oz')`
+export const MODEL = sql`case when r.resolved is null then r.model_id else r.resolved->>'model_id' end`
+export const TOKENS = sql`r.input_tokens::bigint + r.output_tokens`
+/** How long it ran, once it has ended. */
+export const SECONDS = sql`case when r.state in (${among(TERMINAL_STATES)}) and r.started_at is not null
+  then r.run_time_ms::double precision / 1000 end`
+/** What the run `r` took from caches, and wrote into them; one row. */
+export const CACHES = sql`(select sum(cache_read_tokens) as cache_read, sum(cache_write_tokens) as cache_write
+  from run_usage where run_id = r.run_id)`
+/** What the run `r` used, by model. */
+export const USED_MODELS = sql`
+  select model_id, sum(input_tokens + output_tokens) as tokens, sum(cache_read_tokens) as cache_read,
+    sum(cache_write_tokens) as cache_write,
+    sum(input_cost_usd + output_cost_usd + cache_read_cost_usd + cache_write_cost_usd) as cost
+  from run_usage where run_id = r.run_id group by model_id`
+
+/** What the runs that the caller may see have come to, deleted ones included; days are those of the time zone, whatever its clocks do. */
 export async function readUsage(db: Db, query: UsageQuery, actor: Actor): Promise<Usage> {
   const { time_zone: asked = 'UTC', from = null, creator } = query
   // Of an abbreviation PostgreSQL would take its own: `IST` is Israel there, `PST` has no summer.
@@ -36,6 +53,8 @@ export async function readUsage(db: Db, query: UsageQuery, actor: Actor): Promis
         order by (g.figures->'runs')::bigint desc, g.it), '[]')
       from (select ${sql.ref(column)} as it, jsonb_build_object(${FIGURES}) as figures from ${of}
         group by ${sql.ref(column)} order by count(*) desc, ${sql.ref(column)} limit ${sql.lit(MOST_GROUPS)}) g)`
+  const asked_for = sql`r.created_at >= span.since and r.created_at < span.till and ${visibleTo(actor)}
+    and ${creator === undefined ? sql`true` : sql`r.creator_id = ${isUuid(creator) ? creator : NO_ONE}::uuid`}`
   const { rows } = await sql<{ usage: Omit<Usage, 'from' | 'to'>; since: Date; till: Date }>`
     with span as (
       select ${time_zone}::text as zone, ${to}::timestamptz as till, coalesce(${from}::timestamptz,
@@ -43,26 +62,23 @@ export async function readUsage(db: Db, query: UsageQuery, actor: Actor): Promis
           at time zone ${time_zone}) as since),
     -- Read once, and grouped five times.
     found as materialized (
-      select r.run_id, state, (r.created_at at time zone ${time_zone})::date as day, r.environment_id,
-        coalesce(r.resolved->>'harness', r.config #>> '{harness,type}', 'oz') as agent,
-        case when r.resolved is null then r.model_id else r.resolved->>'model_id' end as model_id,
-        r.input_tokens::bigint + r.output_tokens as tokens, r.inference_cost_usd as cost, u.cache_read, u.cache_write,
-        case when state in (${among(TERMINAL_STATES)}) and r.started_at is not null
-          then r.run_time_ms::double precision / 1000 end as seconds
-      from span, runs r left join lateral (
-        select sum(cache_read_tokens) as cache_read, sum(cache_write_tokens) as cache_write
-        from run_usage where run_id = r.run_id) u on true
-      where r.created_at >= span.since and r.created_at < span.till and ${visibleTo(actor)}
-        and ${creator === undefined ? sql`true` : sql`r.creator_id = ${isUuid(creator) ? creator : NO_ONE}::uuid`}),
+      select r.run_id, null::jsonb as models, r.state, (r.created_at at time zone ${time_zone})::date as day, r.environment_id,
+        ${AGENT} as agent, ${MODEL} as model_id, ${TOKENS} as tokens, r.inference_cost_usd as cost, u.cache_read, u.cache_write,
+        ${SECONDS} as seconds
+      from span, runs r left join lateral ${CACHES} u on true
+      where ${asked_for}
+      union all
+      select null, r.models, r.state, (r.created_at at time zone ${time_zone})::date, r.environment_id, r.agent, r.model_id,
+        r.tokens, r.cost, r.cache_read, r.cache_write, r.seconds
+      from span, deleted_usage r where ${asked_for}),
     -- Of what ran before usage was kept by model, and of what used none, the run itself says it.
     by_models as (
-      select f.state, f.seconds, coalesce(u.model_id, f.model_id) as model_id, coalesce(u.tokens, f.tokens) as tokens,
-        case when u.model_id is null then f.cost else u.cost end as cost, u.cache_read, u.cache_write
-      from found f left join lateral (
-        select model_id, sum(input_tokens + output_tokens) as tokens, sum(cache_read_tokens) as cache_read,
-          sum(cache_write_tokens) as cache_write,
-          sum(input_cost_usd + output_cost_usd + cache_read_cost_usd + cache_write_cost_usd) as cost
-        from run_usage where run_id = f.run_id group by model_id) u on true),
+      select r.state, r.seconds, coalesce(u.model_id, r.model_id) as model_id, coalesce(u.tokens, r.tokens) as tokens,
+        case when u.model_id is null then r.cost else u.cost end as cost, u.cache_read, u.cache_write
+      from found r left join lateral (
+        ${USED_MODELS}
+        union all select * from jsonb_to_recordset(r.models) m (model_id text, tokens numeric, cache_read numeric,
+          cache_write numeric, cost double precision)) u on true),
     by_day as (select day, jsonb_build_object(${COUNTS}) as figures from found group by day)
     select jsonb_build_object('time_zone', zone,
       'totals', (select jsonb_build_object(${FIGURES}) from found),

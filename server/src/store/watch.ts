@@ -223,6 +223,9 @@ export class Watch {
       if (this.#runs.has(run_id)) this.#seen.set(run_id, mark)
       if (before !== mark) this.#call(this.#runs.get(run_id))
     }
+    // Deleted ones, each time: who follows one ends with it.
+    const present = new Set(found.rows.map(({ run_id }) => run_id))
+    for (const run_id of ids) if (!present.has(run_id)) this.#call(this.#runs.get(run_id))
   }
 }
 

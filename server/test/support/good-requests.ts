@@ -39,6 +39,11 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   prepareRunAttachments: { path: '/agent/runs/{run}/attachments/prepare', body: FILES },
   prepareConversationAttachments: { path: '/agent/conversations/{run}/attachments/prepare', body: FILES },
   cancelRun: { path: '/agent/runs/{cancelled}/cancel', body: {} },
+  updateRun: { path: '/agent/runs/{run}', body: { title: 'Renamed' } },
+  deleteRun: { path: '/agent/runs/{spare_run}?cancel=true' },
+  deleteRuns: { body: { q: 'nowhere', dry_run: true } },
+  archiveRun: { path: '/agent/runs/{run}/archive', body: {} },
+  unarchiveRun: { path: '/agent/runs/{run}/unarchive', body: {} },
   answerApproval: {
     path: '/agent/runs/{waiting}/approvals/{approval}',
     body: { decision: 'deny' },
@@ -228,6 +233,7 @@ async function makeThings({ admin, fetch, origin, store, worker }: Face): Promis
   await worker.start(words.busy)
   words.waiting = await admin.create({ prompt: 'Begin.', config })
   words.approval = await worker.ask(await worker.start(words.waiting))
+  words.spare_run = await admin.create({ prompt: 'x', ...IDLE })
   words.cancelled = await admin.create({ prompt: 'x', ...IDLE })
 
   for (const name of ['environment', 'spare'])

@@ -239,6 +239,29 @@ export const RUN_EXAMPLES = {
   prepareRunAttachments: { path: { run_id: RUN_ID }, ...prepared },
   prepareConversationAttachments: { path: { conversation_id: RUN_ID }, ...prepared },
   cancelRun: { client: 'runs.cancel', path: { run_id: RUN_ID }, answer: RUN_ID },
+  updateRun: {
+    client: 'runs.update',
+    path: { run_id: RUN_ID },
+    body: { title: 'Rounding in the cart' },
+    answer: { ...run, title: 'Rounding in the cart' },
+  },
+  deleteRun: {
+    client: 'runs.delete',
+    path: { run_id: RUN_ID },
+    query: { cancel: 'true' },
+    answer: { run_id: RUN_ID, deleted: 3 },
+  },
+  deleteRuns: {
+    client: 'runs.deleteMany',
+    body: { environment_id: ENVIRONMENT_ID, created_before: '2026-06-01T00:00:00.000Z', dry_run: true },
+    answer: { dry_run: true, count: 1204, open: 0, has_more: true },
+  },
+  archiveRun: {
+    client: 'runs.archive',
+    path: { run_id: RUN_ID },
+    answer: { ...run, archived_at: '2026-11-25T08:00:00.000Z' },
+  },
+  unarchiveRun: { client: 'runs.unarchive', path: { run_id: RUN_ID }, answer: run },
   interruptRun: { client: 'runs.interrupt', path: { run_id: RUN_ID }, answer: { run_id: RUN_ID } },
   answerApproval: {
     client: 'runs.answerApproval',

@@ -24,12 +24,7 @@ import { type ShownRun, viewRun, viewRuns } from '../run-view.ts'
 import { isOpenByLink } from '../session-access.ts'
 
 export function serveRuns(app: FastifyInstance, services: Services): void {
-  const { store, watch, blobs, settings, sessions } = services
-
-  const linkFor = (actor: Actor) => (run: ShownRun) => ({
-    session_link: sessions.sessionLink(run, actor),
-    ...linkOrigin(run, settings.public_url),
-  })
+  const { store, watch, blobs, settings } = services
 
   const asker = (actor: Actor) => ({ actor, default_pool: settings.default_pool })
   const poolWarnings = new SharedQuestion(
@@ -94,12 +89,12 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.listRuns, async ({ query, actor }) => {
     const { runs, next_cursor } = await listRuns(store.db, query, actor)
-    return viewRuns(runs, next_cursor, linkFor(actor), await whyQueued(runs, actor))
+    return viewRuns(runs, next_cursor, linkFor(services, actor), await whyQueued(runs, actor))
   })
 
   serve(app, services, ROUTES.getRun, async ({ params, actor }) => {
     const run = await requireRun(services, params.run_id, actor)
-    return viewRun(run, linkFor(actor), (await whyQueued([run], actor)).get(run.run_id))
+    return viewRun(run, linkFor(services, actor), (await whyQueued([run], actor)).get(run.run_id))
   })
 
   serve(app, services, ROUTES.cancelRun, async (call) => {
@@ -128,6 +123,13 @@ export function serveRuns(app: FastifyInstance, services: Services): void {
     return redirectToDownload(services, call, `/downloads/transcripts/${run.run_id}.jsonl`)
   })
 }
+
+export const linkFor =
+  ({ sessions, settings }: Services, actor: Actor) =>
+  (run: ShownRun) => ({
+    session_link: sessions.sessionLink(run, actor),
+    ...linkOrigin(run, settings.public_url),
+  })
 
 /** Ids are case-sensitive and of one form; another form is simply not there. */
 export function requireRunId(run_id: string): string {

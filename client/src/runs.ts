@@ -17,6 +17,10 @@ import {
   type AnswerApprovalRequest,
   type AnswerApprovalResponse,
   type ConversationParams,
+  type DeleteRunParams,
+  type DeleteRunResponse,
+  type DeleteRunsParams,
+  type DeleteRunsResponse,
   type DiffParams,
   type FollowupAttachment,
   type HandoffAttachmentsResponse,
@@ -41,6 +45,7 @@ import {
   type RunReferenceParams,
   type RunStreamEvent,
   type RunTimeline,
+  type UpdateRunRequest,
 } from './schemas.ts'
 import { type StreamOptions, streamRun } from './stream.ts'
 import { ManyRunsStream, type StreamManyOptions } from './stream-many.ts'
@@ -157,6 +162,50 @@ export class Runs {
   /** Cancels a run and returns its id. A run that has ended already: `BadRequestError`. */
   cancel(run_id: string, options?: RequestOptions): APIPromise<string> {
     return requestJson(this.#transport, { method: 'POST', path: runPath(run_id, 'cancel') }, options)
+  }
+
+  /** Gives a run another title. */
+  update(run_id: string, changes: UpdateRunRequest, options?: RequestOptions): APIPromise<RunItem> {
+    return requestJson(this.#transport, { method: 'PATCH', path: runPath(run_id), body: changes }, options)
+  }
+
+  /**
+   * Deletes a run with all runs below it, for good. One that has not ended: `ConflictError`, unless it is to be cancelled first; then
+   * the answer comes when its worker has stopped it, and a `ConflictError` if that takes longer than 10 seconds.
+   */
+  delete(
+    run_id: string,
+    params: DeleteRunParams = {},
+    options?: RequestOptions,
+  ): APIPromise<DeleteRunResponse> {
+    return requestJson(
+      this.#transport,
+      { method: 'DELETE', path: runPath(run_id), query: { cancel: params.cancel } },
+      options,
+    )
+  }
+
+  /**
+   * Deletes runs by the filters of `list`, 200 that match in a call: call again while `has_more`. With `dry_run` it only counts.
+   * No filter is refused, unless `all` says that this is meant.
+   */
+  deleteMany(params: DeleteRunsParams, options?: RequestOptions): APIPromise<DeleteRunsResponse> {
+    const build = () => {
+      // It would be left out, and more deleted than was meant.
+      const empty = Object.entries(params).find(([, value]) => value === undefined)
+      if (empty) throw new RunyardError(`${empty[0]} is undefined: leave it out, or give it a value.`)
+      return { method: 'POST', path: '/agent/runs/delete', body: params } as const
+    }
+    return requestJson(this.#transport, build, options)
+  }
+
+  /** Leaves a run out of lists that do not ask for archived ones. One that is queued or at work: `ConflictError`. */
+  archive(run_id: string, options?: RequestOptions): APIPromise<RunItem> {
+    return requestJson(this.#transport, { method: 'POST', path: runPath(run_id, 'archive') }, options)
+  }
+
+  unarchive(run_id: string, options?: RequestOptions): APIPromise<RunItem> {
+    return requestJson(this.#transport, { method: 'POST', path: runPath(run_id, 'unarchive') }, options)
   }
 
   /** Stops what the agent is doing now and keeps the run and its sandbox. */

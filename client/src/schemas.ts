@@ -162,6 +162,18 @@ type Moments = 'created_after' | 'created_before' | 'updated_after'
 export type ListRunsParams = Sendable<Omit<RunsQuery, Moments>> & {
   [K in Moments]?: string | Date | undefined
 }
+export interface DeleteRunParams {
+  /** Cancel a run that has not ended, and all below it, first. */
+  cancel?: boolean | undefined
+}
+/** Filters as of `ListRunsParams`, in a body. One that is undefined is refused: without it more would be deleted. */
+export type DeleteRunsParams = Omit<Schemas['DeleteRunsRequest'], Moments> & {
+  [K in Moments]?: string | Date
+}
+export type DeleteRunResponse = Schemas['DeleteRunResponse']
+export type DeleteRunsResponse = Schemas['DeleteRunsResponse']
+export type EnvironmentRetention = Schemas['EnvironmentRetention']
+export type UpdateRunRequest = Sendable<Schemas['UpdateRunRequest']>
 export type ListEventsParams = Sendable<
   Pick<NonNullable<operations['listEvents']['parameters']['query']>, 'after' | 'limit'>
 >

@@ -268,9 +268,66 @@ class ListRunsParams(RequestOptions, total=False):
     artifact_type: Literal["PLAN", "PULL_REQUEST", "SCREENSHOT", "FILE", "DIFF", "EXTERNAL_REFERENCE"] | None
     reference_url: str | None
     """That produced this address: a pull request, a branch, or what was reported."""
+    archived: Literal["true", "false", "all"] | None
+    """Default `false`: without archived runs."""
     metadata: Mapping[str, str] | None
     q: str | None
     """A whole run id or a run's address, or part of the title, prompt or skill."""
+
+
+class UpdateRunParams(RequestOptions, total=False):
+    """What of a run is changed."""
+
+    title: Required[str]
+
+
+class DeleteRunsParams(RequestOptions, total=False):
+    """Which runs are deleted: filters as of `ListRunsParams`, of which one at least is needed. None is refused."""
+
+    state: Sequence[str]
+    """Any of these."""
+    name: str
+    model_id: str
+    creator: str
+    """Id, or `me`."""
+    executor: str
+    """Id, or `me`."""
+    source: Sequence[str]
+    """Any of these."""
+    task_status: Sequence[str]
+    """Any of `running`, `failed`, `blocked`, `cancelled`, `complete`."""
+    execution_location: Literal["LOCAL", "REMOTE"]
+    archived: Literal["true", "false", "all"]
+    """Default `all`."""
+    created_after: datetime | str
+    created_before: datetime | str
+    updated_after: datetime | str
+    environment_id: str
+    skill: str
+    skill_spec: str
+    schedule_id: str
+    trigger_id: str
+    automation_id: str
+    """Created with this `automation_id` in their metadata."""
+    factory_uid: Sequence[str]
+    """There are no factories: no run matches."""
+    factory_only: bool
+    """The same, with `True`."""
+    run_id_prefix: str
+    """The beginning of the id."""
+    ancestor_run_id: str
+    artifact_type: Literal["PLAN", "PULL_REQUEST", "SCREENSHOT", "FILE", "DIFF", "EXTERNAL_REFERENCE"]
+    reference_url: str
+    """That produced this address: a pull request, a branch, or what was reported."""
+    metadata: Mapping[str, str]
+    q: str
+    """A whole run id or a run's address, or part of the title, prompt or skill."""
+    all: bool
+    """That there is no filter on purpose."""
+    cancel: bool
+    """Cancel runs that have not ended, with all below them; a later call deletes them."""
+    dry_run: bool
+    """Only count."""
 
 
 class ListEventsParams(RequestOptions, total=False):
@@ -371,6 +428,14 @@ class EnvironmentLimitsParam(TypedDict, total=False):
     setup_minutes: float
 
 
+class EnvironmentRetentionParam(TypedDict, total=False):
+    """Days after the last change of a run."""
+
+    run_days: int
+    workspace_days: int
+    artifact_days: int
+
+
 class SecretRefParam(TypedDict):
     """A secret, by its name."""
 
@@ -409,6 +474,8 @@ class EnvironmentParams(RequestOptions, total=False):
     limits: EnvironmentLimitsParam
     reuse_setup: bool
     """Whether a run may begin with what the setup commands left for an earlier one; default true."""
+    retention: EnvironmentRetentionParam
+    """How long what its runs leave is kept, where that is shorter than the installation keeps it."""
     failure_session_retention_minutes: int | None
     """How long the sandbox of a run that failed is kept, where that is longer than the idle timeout; default 0."""
 

@@ -15,6 +15,8 @@ from .._lists import ConversationPages, RunList
 from .._models import (
     AnswerApprovalResponse,
     Conversation,
+    DeleteRunResponse,
+    DeleteRunsResponse,
     FollowupAttachment,
     HandoffAttachmentsResponse,
     InterruptResponse,
@@ -45,6 +47,7 @@ from .._params import (
     AttachmentFileParam,
     ConversationParams,
     CreateRunParams,
+    DeleteRunsParams,
     DiffParams,
     FollowupParams,
     ForkOfParam,
@@ -53,6 +56,7 @@ from .._params import (
     ListRunsParams,
     MergePullRequestParams,
     ReplayRunParams,
+    UpdateRunParams,
     UploadFile,
 )
 from .._parse import into, read_text
@@ -201,6 +205,43 @@ class Runs:
     def cancel(self, run_id: str, **options: Unpack[RequestOptions]) -> str:
         """Cancels a run and returns its id. A run that has ended already: `BadRequestError`."""
         return self._transport.send(Call("POST", run_path(run_id, "/cancel")), into(str), options)
+
+    def update(self, run_id: str, **params: Unpack[UpdateRunParams]) -> RunItem:
+        """Gives a run another title."""
+        body, options = split("update", params, UpdateRunParams)
+        return self._transport.send(Call("PATCH", run_path(run_id), body=body), into(RunItem), options)
+
+    def delete(
+        self, run_id: str, *, cancel: bool = False, **options: Unpack[RequestOptions]
+    ) -> DeleteRunResponse:
+        """Deletes a run with all runs below it, for good.
+
+        One that has not ended: `ConflictError`, unless it is to be cancelled first; then the answer comes when its
+        worker has stopped it, and a `ConflictError` if that takes longer than 10 seconds.
+        """
+        call = Call("DELETE", run_path(run_id), {"cancel": True} if cancel else {})
+        return self._transport.send(call, into(DeleteRunResponse), options)
+
+    def delete_many(self, **params: Unpack[DeleteRunsParams]) -> DeleteRunsResponse:
+        """Deletes runs by the filters of `list`, 200 that match in a call: call again while `has_more`.
+
+        With `dry_run` it only counts. No filter is refused, unless `all` says that this is meant, and so is a filter
+        that is `None`.
+        """
+        body, options = split("delete_many", params, DeleteRunsParams)
+        call = Call("POST", "/agent/runs/delete", body=body)
+        return self._transport.send(call, into(DeleteRunsResponse), options)
+
+    def archive(self, run_id: str, **options: Unpack[RequestOptions]) -> RunItem:
+        """Leaves a run out of lists that do not ask for archived ones.
+
+        One that is queued or at work: `ConflictError`.
+        """
+        return self._transport.send(Call("POST", run_path(run_id, "/archive")), into(RunItem), options)
+
+    def unarchive(self, run_id: str, **options: Unpack[RequestOptions]) -> RunItem:
+        """Takes a run out of the archive."""
+        return self._transport.send(Call("POST", run_path(run_id, "/unarchive")), into(RunItem), options)
 
     def interrupt(self, run_id: str, **options: Unpack[RequestOptions]) -> InterruptResponse:
         """Stops what the agent is doing now and keeps the run and its sandbox."""
@@ -427,6 +468,11 @@ class RunsWithRawResponse:
         self.retrieve = raw_method(runs.retrieve)
         self.list = raw_method(runs.list_page)
         self.cancel = raw_method(runs.cancel)
+        self.update = raw_method(runs.update)
+        self.delete = raw_method(runs.delete)
+        self.delete_many = raw_method(runs.delete_many)
+        self.archive = raw_method(runs.archive)
+        self.unarchive = raw_method(runs.unarchive)
         self.interrupt = raw_method(runs.interrupt)
         self.followup = raw_method(runs.followup)
         self.prepare_attachments = raw_method(runs.prepare_attachments)
@@ -454,6 +500,11 @@ class RunsWithStreamingResponse:
         self.retrieve = streaming_method(runs.retrieve)
         self.list = streaming_method(runs.list_page)
         self.cancel = streaming_method(runs.cancel)
+        self.update = streaming_method(runs.update)
+        self.delete = streaming_method(runs.delete)
+        self.delete_many = streaming_method(runs.delete_many)
+        self.archive = streaming_method(runs.archive)
+        self.unarchive = streaming_method(runs.unarchive)
         self.interrupt = streaming_method(runs.interrupt)
         self.followup = streaming_method(runs.followup)
         self.prepare_attachments = streaming_method(runs.prepare_attachments)

@@ -31,6 +31,10 @@ const GROUPS: Record<string, readonly Module[]> = {
       words: ['pr', 'merge'],
       load: async () => (await import('./commands/pull-requests.ts')).addPullRequestCommands,
     },
+    {
+      words: ['rename', 'archive', 'unarchive', 'delete'],
+      load: async () => (await import('./commands/delete.ts')).addDeleteCommands,
+    },
     { words: ['open'], load: async () => (await import('./commands/open.ts')).addOpenCommand },
     { words: ['share'], load: async () => (await import('./commands/share.ts')).addShareCommand },
     { words: ['usage'], load: async () => (await import('./commands/usage.ts')).addUsageCommand },

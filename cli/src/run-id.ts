@@ -63,7 +63,8 @@ async function findRunId(client: Runyard, given: string): Promise<string> {
       given === '' ? 'An empty text is not the id of a run.' : `"${given}" is not the id of a run.`,
       `give an id of \`runyard list\`, its beginning, or ${LAST} for your newest run`,
     )
-  const query = { run_id_prefix: given, sort_by: 'created_at', limit: SHOWN_CANDIDATES } as const
+  const order = { sort_by: 'created_at', limit: SHOWN_CANDIDATES } as const
+  const query = { run_id_prefix: given, archived: 'all', ...order } as const
   const { runs: found, page_info } = await runs.list(query)
   const [only] = found
   if (!only)

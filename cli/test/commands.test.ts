@@ -2,6 +2,7 @@
 // First, while nobody else has made anything.
 import './commands/access.ts'
 import './commands/conversations.ts'
+import './commands/delete.ts'
 import './commands/schedules.ts'
 import './commands/secrets.ts'
 import './commands/triggers.ts'

@@ -1,8 +1,9 @@
 import type { Runyard } from '@runyard/client'
 import type { Command, Option } from 'commander'
 import { oneLine } from './one-line.ts'
-import { isBeginning, LAST, RUN_ID } from './run-id.ts'
+import { LAST, RUN_ID } from './run-id.ts'
 import { type ClientOptions, openSession } from './session.ts'
+import { isBeginning, shortId } from './short-id.ts'
 
 /** What may stand next, and what it is. */
 export type Candidate = readonly [value: string, description: string]
@@ -10,6 +11,7 @@ export type Candidate = readonly [value: string, description: string]
 /** How long somebody who pressed Tab waits for the service. */
 const ANSWER_MS = 2_000
 const MOST_RUNS = 30
+const SHORT_LENGTH = 8
 /** A candidate is a line for the shell: no service may give one that is two, or that is cut at a tab. */
 const SEVERAL_LINES = /[\p{Cc}\p{Zl}\p{Zp}]/u
 
@@ -113,9 +115,14 @@ async function valuesOf(
 async function listRuns({ runs }: Runyard, word: string): Promise<Candidate[]> {
   const last: Candidate = [LAST, 'your newest run']
   if (word !== '' && !isBeginning(word)) return [last]
-  const prefix = word === '' ? {} : { run_id_prefix: word }
+  // Beyond the length of a short id it can only be the beginning of a whole one.
+  const is_short = word.length <= SHORT_LENGTH
+  const prefix = is_short ? {} : { run_id_prefix: word }
   const page = await runs.list({ ...prefix, sort_by: 'created_at', limit: MOST_RUNS })
-  return [last, ...page.runs.map(({ run_id, state, title }) => [run_id, `${state} ${title}`] as const)]
+  const named = page.runs.map(({ run_id, state, title }) => {
+    return [is_short ? shortId(run_id) : run_id, `${state} ${title}`] as const
+  })
+  return [last, ...named]
 }
 
 const listEnvironments = async ({ environments }: Runyard): Promise<Candidate[]> =>

@@ -1,10 +1,10 @@
-import { VERSION } from '@runyard/client'
+import { APIError, VERSION } from '@runyard/client'
 import { Command, CommanderError } from 'commander'
 import { addCommands } from './commands.ts'
 import { type CommandProcess, currentProcess, runIn } from './current-process.ts'
 import { EXIT, explain } from './failure.ts'
 import { endQuietlyOnClosedPipe, reportFailure } from './output.ts'
-import { resolveRunIds } from './run-id.ts'
+import { resolveReferences } from './run-id.ts'
 
 /** A line a paragraph: help is as wide as the terminal. */
 const EPILOGUE = `
@@ -17,7 +17,7 @@ Exit codes:
   5  the run is BLOCKED: it waits for a person
   130  stopped watching with Ctrl-C; the run goes on
 
-A run is named by its id, by the beginning of it that no other run has, or by @last: the newest run that you started yourself.
+A run is named by six or more letters of the end of its id, by its beginning, or by @last: the newest run that you started yourself. Environments, schedules, triggers and identities go by name.
 
 Where the server is: --base-url and --api-key, then RUNYARD_BASE_URL and RUNYARD_API_KEY, then the nearest .runyard/client.json from here upwards, then ~/.config/runyard/client.json. \`runyard dev\` writes both files.`
 
@@ -25,19 +25,32 @@ Where the server is: --base-url and --api-key, then RUNYARD_BASE_URL and RUNYARD
 export const main = (argv: readonly string[], own: CommandProcess = process): Promise<void> =>
   runIn(own, async () => {
     endQuietlyOnClosedPipe(own)
+    let running: Command | undefined
     try {
-      await (await createProgram(argv[2])).parseAsync(argv)
+      const program = await createProgram(argv[2])
+      program.hook('preAction', (_program, command) => {
+        running = command
+      })
+      await program.parseAsync(argv)
     } catch (error) {
       if (error instanceof CommanderError) {
         // Commander has said it already. Help that was asked for is no error.
         own.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage
         return
       }
-      const explanation = explain(error)
+      const explanation = explain(await rephrased(error, running))
       reportFailure(explanation)
       own.exitCode = explanation.exit_code
     }
   })
+
+/** Loaded where the service refused something: most commands end without that. */
+async function rephrased(error: unknown, command: Command | undefined): Promise<unknown> {
+  if (!command || !(error instanceof APIError)) return error
+  const { rephrase } = await import('./rephrase.ts')
+  // Without what there is, the answer of the service is still worth reading.
+  return (await rephrase(error, command).catch(() => null)) ?? error
+}
 
 const columnsOf = ({ isTTY, columns }: CommandProcess['stdout']): number =>
   (isTTY ? columns : undefined) ?? 80
@@ -64,6 +77,6 @@ export async function createProgram(word?: string): Promise<Command> {
       getErrHelpWidth: () => columnsOf(currentProcess().stderr),
     })
   await addCommands(program, word)
-  resolveRunIds(program)
+  resolveReferences(program)
   return program
 }

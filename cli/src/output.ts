@@ -3,6 +3,7 @@ import { type Colors, createColors, toPrintable, toRaw } from './colors.ts'
 import { type CommandProcess, currentProcess } from './current-process.ts'
 import { EXIT, type Explanation } from './failure.ts'
 import { oneLine } from './one-line.ts'
+import { shortId } from './short-id.ts'
 
 export const FORMATS = ['text', 'json', 'ndjson'] as const
 export type Format = (typeof FORMATS)[number]
@@ -34,6 +35,8 @@ export interface Output {
   /** Text that came in pieces, made safe unless --raw. */
   clean: (text: string) => string
   raw: boolean
+  /** An id as people read it: on a terminal its end, which every command takes, else all of it. */
+  id: (id: string) => string
   write: (text: string) => void
   line: (text?: string) => void
   /** One JSON value a line. */
@@ -64,6 +67,7 @@ export function openOutput(
     columns: () => (terminal ? stdout.columns : undefined),
     clean: raw ? (text) => text : cleanText,
     raw,
+    id: (id) => oneLine(terminal ? shortId(id) : id),
     write,
     line: (text = '') => write(`${text}\n`),
     json: (value) => void stdout.write(`${toJson(value, options.format === 'json' ? 2 : undefined)}\n`),

@@ -20,7 +20,7 @@ export interface RequestOptions extends AgentOptions, BudgetOptions, ResultOptio
 export const addRequestOptions = (command: Command): Command =>
   addBudgetOptions(
     addResultOption(addAgentOptions(command))
-      .option('--identity <id>', 'service account that executes it, of `runyard identity list`')
+      .option('--identity <identity>', 'service account that executes it, of `runyard identity list`')
       .option('--skill <spec>', 'skill to run, such as owner/repo:name')
       .option('-n, --name <name>', 'label for grouping and filtering')
       .option('-t, --title <title>', 'title; default: the first line of the prompt')

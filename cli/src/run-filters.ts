@@ -35,16 +35,16 @@ export const addFilterOptions = (command: Command): Command =>
     .option('-m, --model <id>', 'with this model')
     .option('-e, --env <environment>', 'in this environment, by name or id; empty-environment for none')
     .option('--skill <spec>', 'with this skill')
-    .option('--creator <uid>', 'created by')
-    .option('--executor <uid>', 'executed as')
+    .option('--creator <principal>', 'created by, by name or id; me for yourself')
+    .option('--executor <principal>', 'executed as')
     .option('--source <source>', 'from API, CLI, WEB_APP, SCHEDULED_AGENT, …; repeat for more', repeated)
     .option(
       '--task-status <status>',
       'running (runs below it count), failed, blocked, cancelled or complete; repeat for more',
       repeated,
     )
-    .option('--schedule <id>', 'from this schedule')
-    .option('--trigger <id>', 'from this trigger')
+    .option('--schedule <schedule>', 'from this schedule')
+    .option('--trigger <trigger>', 'from this trigger')
     .option('--ancestor <run-id>', 'below this run')
     .option('--location <location>', 'LOCAL or REMOTE')
     .option('--artifact <type>', 'with such an artifact: FILE, DIFF, SCREENSHOT, PULL_REQUEST, …')

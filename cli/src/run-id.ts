@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { CommandFailure, usageFailure } from './failure.ts'
 import { oneLine } from './one-line.ts'
 import { type ClientOptions, openSession } from './session.ts'
+import { isBeginning, isEnding, WHOLE_ID } from './short-id.ts'
 
 /** The name of every argument and option that is one. */
 export const RUN_ID = 'run-id'
@@ -11,31 +12,39 @@ export const LAST = '@last'
 /** Runs among which it is looked for. */
 const LOOKED_AT = 1_000
 
-const WHOLE = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-const ANY = '00000000-0000-0000-0000-000000000000'
 const SHOWN_CANDIDATES = 5
 
-/** Lets every command take shortened ids of runs, and `@last`: its action gets the whole ones. */
-export function resolveRunIds(program: Command): void {
+/** Lets every command take shortened ids and names: its action gets whole ids. */
+export function resolveReferences(program: Command): void {
   program.hook('preAction', async (_program, command) => {
     const options = command.opts<ClientOptions>()
-    const find = (given: string): string | Promise<string> =>
-      WHOLE.test(given) ? given : findRunId(openSession(options).client, given)
+    const find = async (name: string, given: string): Promise<string> => {
+      if (WHOLE_ID.test(given)) return given
+      const { client } = openSession(options)
+      if (name === RUN_ID) return findRunId(client, given)
+      const { findReference } = await import('./reference.ts')
+      return findReference(name, client, given)
+    }
     for (const [at, argument] of command.registeredArguments.entries()) {
-      if (argument.name() !== RUN_ID) continue
+      const name = argument.name()
+      if (!IDS.has(name)) continue
       const given = command.processedArgs[at] as string | string[] | undefined
       if (given !== undefined)
         command.processedArgs[at] = Array.isArray(given)
-          ? await Promise.all(given.map(find))
-          : await find(given)
+          ? await Promise.all(given.map((each) => find(name, each)))
+          : await find(name, given)
     }
     for (const option of command.options) {
       const given: unknown = command.getOptionValue(option.attributeName())
-      if (option.flags.includes(`<${RUN_ID}>`) && typeof given === 'string')
-        command.setOptionValue(option.attributeName(), await find(given))
+      const [, name = ''] = /<([a-z-]+)>/.exec(option.flags) ?? []
+      if (IDS.has(name) && typeof given === 'string')
+        command.setOptionValue(option.attributeName(), await find(name, given))
     }
   })
 }
+
+/** What arguments and values of options are called that are ids. An environment is not: the service takes its name. */
+const IDS = new Set([RUN_ID, 'schedule', 'trigger', 'webhook', 'identity', 'principal'])
 
 async function findLast({ runs }: Runyard): Promise<string> {
   let seen = 0
@@ -47,7 +56,7 @@ async function findLast({ runs }: Runyard): Promise<string> {
   if (seen === 0)
     throw new CommandFailure('You have no runs yet.', { hint: 'start one: runyard run "what to do"' })
   throw new CommandFailure(`Schedules, triggers and agents started your newest ${seen} runs.`, {
-    hint: 'give an id of `runyard list`, or its beginning',
+    hint: 'give an id of `runyard list`',
   })
 }
 
@@ -57,27 +66,38 @@ const isOwnDoing = ({ source, schedule, trigger }: RunItem): boolean =>
 
 async function findRunId(client: Runyard, given: string): Promise<string> {
   if (given === LAST) return findLast(client)
-  const { runs } = client
-  if (!isBeginning(given))
+  if (!isBeginning(given) && !isEnding(given))
     throw usageFailure(
       given === '' ? 'An empty text is not the id of a run.' : `"${given}" is not the id of a run.`,
-      `give an id of \`runyard list\`, its beginning, or ${LAST} for your newest run`,
+      `give an id of \`runyard list\`, six letters or more of its end, or ${LAST} for your newest run`,
     )
-  const order = { sort_by: 'created_at', limit: SHOWN_CANDIDATES } as const
-  const query = { run_id_prefix: given, archived: 'all', ...order } as const
-  const { runs: found, page_info } = await runs.list(query)
+  const { found, has_more } = await findCandidates(client, given)
   const [only] = found
   if (!only)
-    throw new CommandFailure(`There is no run whose id begins with ${given}.`, {
+    throw new CommandFailure(`There is no run whose id begins or ends with ${given}.`, {
       hint: '`runyard list` shows the runs that there are',
     })
-  if (found.length === 1 && !page_info.has_next_page) return only.run_id
-  const listed = found.map(({ run_id }) => oneLine(run_id)).join(', ')
+  if (found.length === 1 && !has_more) return only.run_id
+  const listed = found.map(({ run_id, title }) => oneLine(`${run_id} (${title.slice(0, 40)})`)).join(', ')
   throw usageFailure(
-    `Several runs have ids that begin with ${given}: ${listed}${page_info.has_next_page ? ' and more' : ''}.`,
+    `Several runs have ids that begin or end with ${given}: ${listed}${has_more ? ' and more' : ''}.`,
     'give more of the id',
   )
 }
 
-/** Whether a run may have an id that begins with this text. */
-export const isBeginning = (text: string): boolean => text !== '' && WHOLE.test(text + ANY.slice(text.length))
+/** A text may be the end of one id and the beginning of another: then it names neither. */
+async function findCandidates(
+  { runs }: Runyard,
+  given: string,
+): Promise<{ found: RunItem[]; has_more: boolean }> {
+  const shared = { archived: 'all', sort_by: 'created_at', limit: SHOWN_CANDIDATES } as const
+  const pages = await Promise.all([
+    ...(isEnding(given) ? [runs.list({ ...shared, run_id_suffix: given })] : []),
+    ...(isBeginning(given) ? [runs.list({ ...shared, run_id_prefix: given })] : []),
+  ])
+  const all = new Map(pages.flatMap((page) => page.runs).map((run) => [run.run_id, run]))
+  return {
+    found: [...all.values()],
+    has_more: pages.some(({ page_info }) => page_info.has_next_page),
+  }
+}

@@ -50,7 +50,8 @@ export function describeEnd(run: RunItem, output: Output): string {
   if (run.result !== undefined) lines.push(indent(JSON.stringify(run.result, null, 2)))
   lines.push(colors.dim(`  ${oneLine(run.session_link)}`))
   if (hasChanges(run)) {
-    const words = `runyard diff ${oneLine(run.run_id)} shows the changes, runyard apply takes them over`
+    const id = output.id(run.run_id)
+    const words = `See the changes: runyard diff ${id}  Apply them here: runyard apply ${id}`
     lines.push(colors.dim(`  ${hang(words, 2, output.columns())}`))
   }
   return lines.join('\n')
@@ -65,12 +66,12 @@ export function describeDebug({ debug_agent_available, status_message }: RunItem
   return `${until}a message asks an agent in the failed setup's sandbox; the run stays FAILED`
 }
 
-/** A run for reading: one field a line, long texts below. */
-export function describeRun(run: RunItem, output: Output): string {
+/** A run for reading: one field a line, long texts below. `environment`: its name. */
+export function describeRun(run: RunItem, output: Output, environment?: string): string {
   const { colors } = output
   const config = run.agent_config
   const fields: Array<[string, string | undefined]> = [
-    ['run', run.run_id],
+    ['run', output.id(run.run_id)],
     ['state', paintState(run.state, colors)],
     ['why', run.status_message?.message],
     ['waits', run.waiting?.message],
@@ -79,18 +80,21 @@ export function describeRun(run: RunItem, output: Output): string {
     ['model', config.model_id],
     ['harness', run.resolved?.harness ?? config.harness?.type],
     ['skill', run.agent_skill?.full_path],
-    ['environment', config.environment_id],
+    ['environment', environment ?? config.environment_id],
     ['created', `${run.created_at} (${formatAge(run.created_at)}) by ${nameOf(run)} through ${run.source}`],
     ['updated', `${run.updated_at} (${formatAge(run.updated_at)})`],
     ['worked', run.run_time && formatDuration(parseDuration(run.run_time))],
     ['usage', usageOf(run).join(' · ') || undefined],
     ['attempts', run.attempt > 1 ? String(run.attempt) : undefined],
     ['executions', run.execution > 1 ? String(run.execution) : undefined],
-    ['parent', run.parent_run_id],
-    ['replay of', run.replay_of_run_id],
-    ['trigger', run.trigger && `${run.trigger.trigger_id} (delivery ${run.trigger.delivery_id})`],
-    ['fork of', run.fork_of && `${run.fork_of.run_id}, turn ${run.fork_of.turn}`],
-    ['schedule', run.schedule && `${run.schedule.schedule_name} (${run.schedule.schedule_id})`],
+    ['parent', run.parent_run_id && output.id(run.parent_run_id)],
+    ['replay of', run.replay_of_run_id && output.id(run.replay_of_run_id)],
+    [
+      'trigger',
+      run.trigger && `${output.id(run.trigger.trigger_id)} (delivery ${output.id(run.trigger.delivery_id)})`,
+    ],
+    ['fork of', run.fork_of && `${output.id(run.fork_of.run_id)}, turn ${run.fork_of.turn}`],
+    ['schedule', run.schedule && `${run.schedule.schedule_name} (${output.id(run.schedule.schedule_id)})`],
     ['metadata', pairsOf(run.metadata)],
     ['page', run.session_link],
   ]

@@ -29,6 +29,17 @@ export function formatUntil(moment: string, now = Date.now()): string {
   return unit ? `in ${Math.floor(left / unit[1])}${unit[0]}` : 'now'
 }
 
+/** `Tue, 1 Dec 2026, 09:00 CET`: a time as people of this zone say it. */
+export function formatMoment(moment: string, time_zone: string): string {
+  const time = new Date(moment)
+  return new Intl.DateTimeFormat('en-GB', {
+    timeZone: time_zone,
+    ...{ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
+    ...{ hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
+    ...(time.getUTCSeconds() === 0 ? {} : { second: '2-digit' }),
+  }).format(time)
+}
+
 /** The milliseconds of an ISO 8601 duration as the service writes them: `PT1H2M3.5S`. */
 export function parseDuration(text: string): number {
   const [, hours, minutes, seconds] = /^PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/.exec(text) ?? []

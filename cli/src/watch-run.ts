@@ -15,6 +15,7 @@ import { cleanEvent } from './clean-answer.ts'
 import { CommandFailure, EXIT } from './failure.ts'
 import { Interrupts } from './interrupts.ts'
 import { Outage } from './outage.ts'
+import type { Output } from './output.ts'
 import { describeEnd } from './run-text.ts'
 import { RunView } from './run-view.ts'
 import type { Session } from './session.ts'
@@ -53,7 +54,7 @@ export async function watchRun(
     if (!is_away || !watch.is_under_way) throw error
     const after = watch.sequence > 0 ? ` --after ${watch.sequence}` : ''
     throw new CommandFailure(error.message, {
-      hint: `the run may go on; see the rest of it with \`runyard follow ${run_id}${after}\``,
+      hint: `the run may go on; see the rest of it with \`runyard follow ${session.output.id(run_id)}${after}\``,
       exit_code: EXIT.unreachable,
       cause: error,
     })
@@ -257,22 +258,25 @@ class RunWatch {
     this.#view?.finish(describeEnd(run, output))
     if (output.format === 'json') output.json(run)
     if (run.status_message?.approval)
-      output.note(`Allow it: runyard approve ${this.#run_id} --wait (or --deny "why")`)
-    else if (run.state === 'BLOCKED') output.note(sayHowToGoOn(run))
+      output.note(`Allow it: runyard approve ${output.id(this.#run_id)} --wait (or --deny "why")`)
+    else if (run.state === 'BLOCKED') output.note(sayHowToGoOn(run, output))
     return exitCodeOf(run)
   }
 
   #leave(): number {
     this.#view?.cover(null)
-    this.#session.output.note(`The run goes on. See it again: runyard follow ${this.#run_id}`)
+    this.#session.output.note(
+      `The run goes on. See it again: runyard follow ${this.#session.output.id(this.#run_id)}`,
+    )
     return EXIT.interrupted
   }
 }
 
-function sayHowToGoOn({ run_id, status_message }: RunItem): string {
+function sayHowToGoOn({ run_id, status_message }: RunItem, output: Output): string {
+  const id = output.id(run_id)
   const waits_for = status_message?.waits_for
-  if (waits_for === 'budget') return `Go on: runyard message ${run_id} "…" --max-tokens N --wait`
-  return `${waits_for === 'message' ? 'Go on' : 'Answer it'}: runyard message ${run_id} "…" --wait`
+  if (waits_for === 'budget') return `Go on: runyard message ${id} "…" --max-tokens N --wait`
+  return `${waits_for === 'message' ? 'Go on' : 'Answer it'}: runyard message ${id} "…" --wait`
 }
 
 const EXIT_CODES: Partial<Record<string, number>> = {

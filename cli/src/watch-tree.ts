@@ -30,7 +30,7 @@ export async function watchTree(
     const known = views.get(event.run_id)
     if (known) return known
     const labelled = labelOutput(output, event.run_id.slice(-LABEL_LENGTH))
-    labelled.line(output.colors.bold(oneLine(`run ${event.run_id}`)))
+    labelled.line(output.colors.bold(`run ${output.id(event.run_id)}`))
     const view = new RunView(labelled, options)
     views.set(event.run_id, view)
     return view
@@ -40,7 +40,7 @@ export async function watchTree(
     else if (output.format === 'text') viewOf(event).show(output.raw ? event : cleanEvent(event))
     if (event.type !== 'run.state' || event.data.state !== 'BLOCKED') return
     output.note(
-      `The run ${event.run_id} waits: answer it with \`runyard message\`, or \`runyard approve\` what it asks for.`,
+      `The run ${output.id(event.run_id)} waits: answer it with \`runyard message\`, or \`runyard approve\` what it asks for.`,
     )
   }
   const read = async (): Promise<void> => {
@@ -58,7 +58,7 @@ export async function watchTree(
     const reading = read()
     reading.catch(() => {})
     if ((await Promise.race([reading, interrupts.next()])) === 'interrupted') {
-      output.note(`The runs go on. See them again: runyard follow --tree ${run_id}`)
+      output.note(`The runs go on. See them again: runyard follow --tree ${output.id(run_id)}`)
       return EXIT.interrupted
     }
     const run = await client.runs.retrieve(run_id)

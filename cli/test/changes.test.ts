@@ -131,7 +131,7 @@ test('--stat has a line for each file that fits the terminal, and one for all', 
 test('where a run is shown, its changes are counted and the command for them is named', LIMIT, async () => {
   const followed = await home.run(['follow', run_id])
   assert.match(followed.stdout, /\n± 15 files changed, \+11 -4\n/)
-  assert.match(followed.stdout, new RegExp(`\n  runyard diff ${run_id} shows the changes`))
+  assert.match(followed.stdout, new RegExp(`\n  See the changes: runyard diff ${run_id}`))
   const shown = await home.run(['get', run_id])
   assert.match(shown.stdout, /\nartifacts\n {2}± 15 files changed, \+11 -4 \(turn 1\)\n/)
   assert.equal(shown.stderr, `See the changes: runyard diff ${run_id}\n`)

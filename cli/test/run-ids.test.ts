@@ -9,6 +9,7 @@ import type { Command } from 'commander'
 import { apiOf, type TestService } from '../../server/test/support/service.ts'
 import { createProgram } from '../src/main.ts'
 import { RUN_ID } from '../src/run-id.ts'
+import { shortId } from '../src/short-id.ts'
 import { BINARY, Home, printedBy } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }
@@ -47,6 +48,47 @@ test('a run is named by the beginning of its id, or as the last one', LIMIT, asy
   assert.equal((await json<RunItem>('get', '@last')).replay_of_run_id, first)
 })
 
+test('a run is named by the end of its id, which a terminal shows', LIMIT, async () => {
+  assert.equal((await json<RunItem>('get', shortId(first))).run_id, first)
+  assert.equal((await json<RunItem>('get', first.slice(-6))).run_id, first)
+  const { stdout } = await home.runOnTerminal(['list'])
+  assert.match(stdout, new RegExp(`\\n${shortId(second)}  .*FAILED`), stdout)
+  assert(!stdout.includes(second))
+  for (const line of stdout.split('\n')) assert(line.length <= 80, line)
+})
+
+test('what is no name of anything is answered with what there is', LIMIT, async () => {
+  const none = await home.run(['schedule', 'show', 'nightly'])
+  assert.match(
+    none.stderr,
+    /^error: There is no schedule called "nightly"\.\nhint: there are no schedules; make one: /,
+  )
+  await home.run(['schedule', 'create', 'Nightly', 'x', '--cron', '0 4 * * *', '--paused'])
+  const near = await home.run(['schedule', 'pause', 'nightyl'])
+  assert.deepEqual(
+    [near.code, near.stderr],
+    [1, 'error: There is no schedule called "nightyl".\nhint: did you mean Nightly?\n'],
+  )
+  const { id } = await json<{ id: string }>('schedule', 'show', 'Nightly')
+  assert.equal((await json<{ id: string }>('schedule', 'show', shortId(id))).id, id)
+  await home.run(['env', 'create', 'shop', '--image', 'debian:13'])
+  const run = await home.run(['run', 'x', '--env', 'shp'])
+  assert.deepEqual(
+    [run.code, run.stderr],
+    [1, 'error: There is no environment "shp".\nhint: did you mean shop?\n'],
+  )
+  const other = await home.run(['env', 'get', 'zzzz'])
+  assert.match(other.stderr, /There is no environment "zzzz"\.\nhint: there are: .*shop/)
+  await home.run(['env', 'delete', 'shop'])
+})
+
+test('what the service refuses is said in words of flags', LIMIT, async () => {
+  const refused = await home.run(['run', 'x', '--harness', 'nobody'])
+  assert.match(refused.stderr, /^error: --harness: /)
+  const cron = await home.run(['schedule', 'create', 'x', 'y', '--cron', 'never'])
+  assert.match(cron.stderr, /^error: --cron: /)
+})
+
 test('a run that an agent started is not the last one', LIMIT, async () => {
   const asked = await startRun('echo asked')
   await apiOf(service).create({ prompt: block('echo below'), parent_run_id: asked })
@@ -60,13 +102,13 @@ test('one that is not there, that is several, or that is no id, is one line', LI
   assert.match(
     several.stderr,
     new RegExp(
-      `^error: Several runs have ids that begin with ${common}: [^\\n]*${second}, ${first}\\.\nhint: `,
+      `^error: Several runs have ids that begin or end with ${common}: [^\\n]*${second}[^\\n]*, ${first}[^\\n]*\\.\nhint: `,
     ),
   )
   const unknown = await home.run(['follow', 'ffff'])
   assert.deepEqual(
     [unknown.code, unknown.stderr.split('\n')[0]],
-    [1, 'error: There is no run whose id begins with ffff.'],
+    [1, 'error: There is no run whose id begins or ends with ffff.'],
   )
   const none = await home.run(['get', 'latest'])
   assert.deepEqual([none.code, none.stderr.split('\n')[0]], [2, 'error: "latest" is not the id of a run.'])

@@ -120,14 +120,16 @@ test('a delivery is signed with the secret that was printed, listed and sent aga
   assert.equal((await run('delete', id)).code, 0)
 })
 
+const NOBODY = '00000000-0000-7000-8000-000000000000'
+
 test('wrong use ends with 2, what the service refuses with 1', LIMIT, async () => {
   for (const args of [
     ['create'],
     ['create', receiver.url, '--event', 'run.paused'],
-    ['update', 'w1'],
-    ['update', 'w1', '--enable', '--disable'],
-    ['deliveries', 'w1', '--status', 'lost'],
-    ['redeliver', 'w1'],
+    ['update', NOBODY],
+    ['update', NOBODY, '--enable', '--disable'],
+    ['deliveries', NOBODY, '--status', 'lost'],
+    ['redeliver', NOBODY],
   ]) {
     const { code, stderr } = await run(...args)
     assert.equal(code, 2, `${args}: ${stderr}`)

@@ -7743,6 +7743,8 @@ export interface operations {
                 reference_url?: string;
                 /** @description The beginning of the id: a shortened id is the only one of two asked for. */
                 run_id_prefix?: string;
+                /** @description The end of the id, 6 characters or more: what people are shown of it. */
+                run_id_suffix?: string;
                 /** @description Of a deleted schedule, too. */
                 schedule_id?: string;
                 skill?: string;

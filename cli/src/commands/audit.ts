@@ -19,7 +19,7 @@ export function addAuditCommand(program: Command): void {
       .command('audit')
       .summary('who did what, when and from where')
       .description('Shows the audit log, newest first: writes, denials, links, uses of secrets. For admins.')
-      .option('--principal <id>', 'of this user or identity')
+      .option('--principal <principal>', 'of this user or identity')
       .option('--action <name>', 'of this operation, such as createRun')
       .option('--target <id>', 'about this run, key, secret …')
       .option('--since <time>', 'from then on: 2026-01-31, or 24h for a day ago', moment)

@@ -121,7 +121,7 @@ function eventsOf({
 function printBelow({ run, description = '', steps }: ConversationStep, output: Output): void {
   if (run) {
     const state = paintState(oneLine(run.state), output.colors)
-    output.line(`${oneLine(run.run_id)}  ${state}  ${oneLine(description)}`)
+    output.line(`${output.id(run.run_id)}  ${state}  ${oneLine(description)}`)
   }
   for (const step of steps) printBelow(step, output)
 }

@@ -45,7 +45,7 @@ export function addEnvironmentCommands(program: Command): void {
     const { client, output } = openSession(options)
     const environment = await client.environments.create(await buildConfig(name, options))
     if (output.format !== 'text') return output.json(environment)
-    output.line(oneLine(environment.uid))
+    output.line(oneLine(output.terminal ? environment.config.name : environment.uid))
     const { uid, config } = environment
     // What a shell would take apart is named by its id.
     output.note(`Created. Use it: runyard run … --env ${/^[\w.-]+$/.test(config.name) ? config.name : uid}`)
@@ -64,8 +64,8 @@ export function addEnvironmentCommands(program: Command): void {
     const { uid, config } = await client.environments.retrieve(reference)
     const environment = await client.environments.update(uid, await changeConfig(config, options))
     if (output.format !== 'text') return output.json(environment)
-    output.line(oneLine(environment.uid))
-    output.note('Updated. Runs that have begun keep what they began with.')
+    output.line(oneLine(output.terminal ? environment.config.name : environment.uid))
+    output.note('Updated. Runs in progress keep the old settings.')
   })
 
   addClientOptions(
@@ -77,7 +77,7 @@ export function addEnvironmentCommands(program: Command): void {
     const { client, output } = openSession(options)
     const environment = await client.environments.delete(reference)
     if (output.format !== 'text') return output.json(environment)
-    output.line(oneLine(environment.uid))
+    output.line(oneLine(output.terminal ? environment.config.name : environment.uid))
     output.note(`Deleted ${oneLine(environment.config.name)}.`)
   })
 
@@ -89,7 +89,8 @@ export function addEnvironmentCommands(program: Command): void {
       if (output.format === 'ndjson') return environments.forEach(output.json)
       if (environments.length === 0) return output.note('No environments. Make one: runyard env create NAME')
       const columns = [
-        { heading: 'ENVIRONMENT' },
+        // On a terminal the name alone: no command asks for the id.
+        ...(output.terminal ? [] : [{ heading: 'ENVIRONMENT' }]),
         { heading: 'NAME' },
         { heading: 'USES', flexible: true },
         { heading: 'LAST RUN', spare: true },
@@ -100,7 +101,7 @@ export function addEnvironmentCommands(program: Command): void {
         const from_github = (config.github_repos ?? []).map(({ owner, repo }) => `${owner}/${repo}`)
         const uses = [config.docker_image, ...repositories, ...from_github].filter(Boolean).join(' ')
         const last = run ? `${run.state} ${formatAge(run.created_at)}` : ''
-        return [uid, config.name, uses, last, formatAge(last_updated)]
+        return [...(output.terminal ? [] : [uid]), config.name, uses, last, formatAge(last_updated)]
       })
       output.line(formatTable(columns, rows, output.columns()))
     },

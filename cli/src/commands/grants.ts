@@ -66,7 +66,7 @@ function print(output: Output, grants: ResourceGrants): void {
     { heading: 'SINCE' },
   ]
   const rows = grants.grants.map(({ principal, granted_by, created_at }) => [
-    principal.uid,
+    output.id(principal.uid),
     principal.display_name ?? '',
     granted_by.display_name ?? granted_by.uid,
     formatAge(created_at),

@@ -30,7 +30,7 @@ export function addIdentityCommands(program: Command): void {
     .command('identity')
     .alias('identities')
     .summary('make, list, change and delete service accounts that execute runs')
-    .description('Identities: service accounts that execute runs. runyard run --identity <id>')
+    .description('Identities: service accounts that execute runs. runyard run --identity NAME')
 
   addClientOptions(
     addFields(
@@ -42,7 +42,7 @@ export function addIdentityCommands(program: Command): void {
     const { client, output } = openSession(options)
     const made = await client.identities.create({ name, ...fieldsOf(options) })
     if (output.format !== 'text') return output.json(made)
-    output.line(oneLine(made.uid))
+    output.line(output.id(made.uid))
     output.note(`Made ${made.name}.`)
     warn(output, made)
   })
@@ -59,7 +59,7 @@ export function addIdentityCommands(program: Command): void {
         { heading: 'DESCRIPTION', flexible: true },
       ]
       const rows = agents.map(({ uid, name, creator, updated_at, description }) => [
-        uid,
+        output.id(uid),
         name,
         creator.display_name ?? creator.uid,
         formatAge(updated_at),
@@ -70,18 +70,19 @@ export function addIdentityCommands(program: Command): void {
   )
 
   addClientOptions(
-    group.command('show <id>').description('Shows an identity and what it says of its runs.'),
+    group.command('show <identity>').description('Shows an identity and what it says of its runs.'),
   ).action(async (uid: string, options: ClientOptions) => {
     const { client, output } = openSession(options)
     const identity = await client.identities.retrieve(uid)
     if (output.format !== 'text') return output.json(identity)
-    for (const [label, value] of describe(identity)) output.line(`${label.padEnd(13)}${oneLine(value)}`)
+    for (const [label, value] of describe(identity, output))
+      output.line(`${label.padEnd(13)}${oneLine(value)}`)
   })
 
   addClientOptions(
     addFields(
       group
-        .command('update <id>')
+        .command('update <identity>')
         .description('Changes what is given; an empty text takes it away.')
         .option('--name <name>', 'what it is called'),
     ),
@@ -97,7 +98,7 @@ export function addIdentityCommands(program: Command): void {
 
   addClientOptions(
     group
-      .command('key <id>')
+      .command('key <identity>')
       .description('Makes a key of an identity, for admins, and prints it this once.')
       .option('--name <name>', 'what the key is called; default: like the identity')
       .addOption(
@@ -122,7 +123,7 @@ export function addIdentityCommands(program: Command): void {
 
   addClientOptions(
     group
-      .command('delete <id>')
+      .command('delete <identity>')
       .alias('rm')
       .description('Deletes an identity. Its keys are revoked, its runs stay.'),
   ).action(async (uid: string, options: ClientOptions) => {
@@ -158,9 +159,9 @@ const fieldsOf = (options: Fields): Omit<UpdateAgentIdentityRequest, 'name'> => 
   ...(options.host === undefined ? {} : { worker_host: options.host }),
 })
 
-function describe(identity: AgentIdentity): Array<[string, string]> {
+function describe(identity: AgentIdentity, output: Output): Array<[string, string]> {
   const lines: Array<[string, string | undefined]> = [
-    ['Id', identity.uid],
+    ['Id', output.id(identity.uid)],
     ['Name', identity.name],
     ['Description', identity.description],
     ['Environment', identity.environment_id],

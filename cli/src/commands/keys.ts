@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander'
 import type { KeyListing, Keys, NewKey } from '../../../server/src/main.ts'
 import { hasConnection } from '../connection.ts'
 import { currentProcess, resolvePath } from '../current-process.ts'
+import { findEnding } from '../ending.ts'
 import { CommandFailure, usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { timeSpan } from '../option-values.ts'
@@ -11,6 +12,7 @@ import { openOutput } from '../output.ts'
 import { remoteKeys } from '../remote-keys.ts'
 import { loadService, settingsOf } from '../role.ts'
 import { openSession } from '../session.ts'
+import { WHOLE_ID } from '../short-id.ts'
 import { formatTable } from '../table.ts'
 import { formatAge } from '../time-text.ts'
 
@@ -77,10 +79,10 @@ export function addKeyCommands(program: Command): void {
       spare: ['ROLE', 'PRINCIPAL', 'KEY', 'LAST USED'].includes(heading),
     }))
     const rows = keys.map((key) => [
-      key.key_id,
+      output.id(key.key_id),
       key.name,
       key.role,
-      key.principal_id,
+      output.id(key.principal_id),
       key.masked,
       key.last_used_at ? formatAge(key.last_used_at.toISOString()) : 'never',
       stateOf(key),
@@ -94,7 +96,7 @@ export function addKeyCommands(program: Command): void {
   )
     .option('--grace <time>', 'let the old one work for that long, such as 24h', timeSpan)
     .action(async (key_id: string, { grace = 0, ...options }: RotateOptions) => {
-      const made = await withKeys(options, (keys) => keys.rotate(key_id, grace))
+      const made = await withKeys(options, async (keys) => keys.rotate(await findKey(keys, key_id), grace))
       if (!made) throw unknown(`There is no active key ${key_id}.`)
       printKey(made, options)
     })
@@ -103,13 +105,23 @@ export function addKeyCommands(program: Command): void {
     'revoke <key-id>',
     'Revokes a key, at once. Its principal keeps its runs and its other keys.',
   ).action(async (key_id: string, options: KeyOptions) => {
-    const done = await withKeys(options, (keys) => keys.revoke(key_id))
+    const done = await withKeys(options, async (keys) => keys.revoke(await findKey(keys, key_id)))
     if (!done) throw unknown(`There is no active key ${key_id}.`)
     const output = openOutput({ format: 'ndjson' })
     if (options.json) output.json({ key_id, revoked: true })
     else output.line(oneLine(`Revoked ${key_id}`))
   })
 }
+
+/** Rotating and revoking is not done by a text that might mean two. */
+const findKey = async (keys: Keys, given: string): Promise<string> =>
+  WHOLE_ID.test(given)
+    ? given
+    : findEnding(
+        (await keys.list()).map(({ key_id }) => key_id),
+        'key',
+        given,
+      )
 
 const unknown = (message: string): CommandFailure =>
   new CommandFailure(message, { hint: '`runyard keys list` shows the ids' })

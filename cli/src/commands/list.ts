@@ -72,7 +72,7 @@ function printTable(runs: readonly RunItem[], has_more: boolean, output: Output)
     return
   }
   const columns = [
-    { heading: 'RUN', cell: (run: RunItem) => run.run_id },
+    { heading: 'RUN', cell: (run: RunItem) => output.id(run.run_id) },
     {
       heading: 'STATE',
       cell: (run: RunItem) => run.state,
@@ -96,6 +96,6 @@ function printTable(runs: readonly RunItem[], has_more: boolean, output: Output)
   output.line(formatTable(columns, rows, output.columns()))
   for (const { run_id, waiting } of runs)
     if (waiting && waiting.reason !== 'starting')
-      output.note(colors.dim(`${oneLine(run_id)} waits: ${oneLine(waiting.message)}`))
+      output.note(colors.dim(`${output.id(run_id)} waits: ${oneLine(waiting.message)}`))
   if (has_more) output.note(colors.dim('There are more: --limit N, or --all.'))
 }

@@ -24,7 +24,7 @@ export function addPrincipalCommands(program: Command): void {
       if (output.format === 'json') return output.json({ principals })
       if (output.format === 'ndjson') return principals.forEach(output.json)
       const columns = [
-        { heading: 'ID', cell: ({ uid }: Principal) => uid },
+        { heading: 'ID', cell: ({ uid }: Principal) => output.id(uid) },
         { heading: 'NAME', cell: ({ display_name }: Principal) => display_name, flexible: true },
         { heading: 'KEYS', cell: ({ keys }: Principal) => String(keys), spare: true },
         {
@@ -69,7 +69,7 @@ export function addPrincipalCommands(program: Command): void {
     ],
     ['enable', 'Enabled', 'Lets a person go on, with the keys that were not revoked meanwhile.'],
   ] as const)
-    addClientOptions(group.command(`${verb} <id>`).description(description)).action(
+    addClientOptions(group.command(`${verb} <principal>`).description(description)).action(
       async (uid: string, options: ClientOptions) => {
         const { client, output } = openSession(options)
         const person = await client.principals[verb](uid)

@@ -53,7 +53,7 @@ export async function showCreated(
   if (options.detach) return printCreated(session, created)
   const { output } = session
   if (output.format === 'text') {
-    output.line(`${output.colors.bold('Run')} ${oneLine(run_id)}`)
+    output.line(`${output.colors.bold('Run')} ${output.id(run_id)}`)
     output.line(`${output.colors.dim(await readLink(session, run_id))}\n`)
     if (created.warnings) warn(session, created)
     else if (at_capacity) output.note('No worker is free. The run starts as soon as one is.')
@@ -78,9 +78,9 @@ function warn({ output }: Session, { warnings = [] }: RunAgentResponse): void {
 function printCreated(session: Session, created: RunAgentResponse): void {
   const { output } = session
   if (output.format === 'text') {
-    output.line(oneLine(created.run_id))
+    output.line(output.id(created.run_id))
     warn(session, created)
-    output.note(`Started. Watch it: runyard follow ${created.run_id}`)
+    output.note(`Started. Watch it: runyard follow ${output.id(created.run_id)}`)
   } else output.json(created)
 }
 

@@ -1,4 +1,11 @@
-import type { RunEvent, RunFollowupRequest, RunFollowupResponse } from '@runyard/client'
+import {
+  APIError,
+  type RunEvent,
+  type RunFollowupRequest,
+  type RunFollowupResponse,
+  type RunItem,
+  type Runyard,
+} from '@runyard/client'
 import type { Command } from 'commander'
 import { addBudgetOptions, type BudgetOptions, budgetOf } from '../budget-options.ts'
 import { currentProcess } from '../current-process.ts'
@@ -42,8 +49,9 @@ export function addRunsCommands(program: Command): void {
     const { client, output } = openSession(options)
     const run = await client.runs.retrieve(run_id)
     if (output.format !== 'text') return output.json(run)
-    output.line(describeRun(run, output))
-    if (hasChanges(run)) output.note(output.colors.dim(`See the changes: runyard diff ${run.run_id}`))
+    output.line(describeRun(run, output, await nameEnvironment(client, run)))
+    if (hasChanges(run))
+      output.note(output.colors.dim(`See the changes: runyard diff ${output.id(run.run_id)}`))
   })
 
   addClientOptions(
@@ -102,7 +110,7 @@ export function addRunsCommands(program: Command): void {
   ).action(async (run_id: string, options: ClientOptions) => {
     const { client, output } = openSession(options)
     const cancelled = await client.runs.cancel(run_id)
-    if (output.format === 'text') output.line(oneLine(`Cancelled ${cancelled}`))
+    if (output.format === 'text') output.line(`Cancelled ${output.id(cancelled)}`)
     else output.json(cancelled)
   })
 
@@ -114,9 +122,24 @@ export function addRunsCommands(program: Command): void {
   ).action(async (run_id: string, options: ClientOptions) => {
     const { client, output } = openSession(options)
     const interrupted = await client.runs.interrupt(run_id)
-    if (output.format === 'text') output.line(oneLine(`Interrupted ${interrupted.run_id}`))
+    if (output.format === 'text') output.line(`Interrupted ${output.id(interrupted.run_id)}`)
     else output.json(interrupted)
   })
+}
+
+/** What the environment is called now; undefined where it is gone, or there is none. */
+async function nameEnvironment(
+  { environments }: Runyard,
+  { agent_config }: RunItem,
+): Promise<string | undefined> {
+  const { environment_id } = agent_config
+  if (environment_id === undefined) return undefined
+  try {
+    return (await environments.retrieve(environment_id)).config.name
+  } catch (error) {
+    if (error instanceof APIError) return undefined
+    throw error
+  }
 }
 
 interface ApproveOptions extends ClientOptions {

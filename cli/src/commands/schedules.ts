@@ -1,16 +1,17 @@
-import type { Runyard, ScheduledAgentItem, UpdateScheduleRequest } from '@runyard/client'
+import type { ScheduledAgentItem, UpdateScheduleRequest } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import { type AgentOptions, addAgentOptions, agentConfigOf } from '../agent-options.ts'
 import { addBudgetOptions, type BudgetOptions, budgetOf, describeBudget } from '../budget-options.ts'
-import { CommandFailure, usageFailure } from '../failure.ts'
+import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { pair, wholeNumber } from '../option-values.ts'
+import type { Output } from '../output.ts'
 import { readMessage } from '../read-input.ts'
 import { addResultOption, type ResultOption, resultOf } from '../result-option.ts'
 import { formatFields } from '../run-text.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 import { formatTable } from '../table.ts'
-import { formatAge, formatUntil } from '../time-text.ts'
+import { formatAge, formatMoment, formatUntil } from '../time-text.ts'
 
 interface ScheduleOptions extends ClientOptions, AgentOptions, BudgetOptions, ResultOption {
   file?: string
@@ -33,8 +34,6 @@ interface CreateOptions extends ScheduleOptions {
 interface UpdateOptions extends ScheduleOptions {
   name?: string
 }
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export function addScheduleCommands(program: Command): void {
   const group = program
@@ -62,7 +61,7 @@ export function addScheduleCommands(program: Command): void {
       ...(options.paused ? { enabled: false } : {}),
     })
     if (output.format !== 'text') return output.json(schedule)
-    output.line(oneLine(schedule.id))
+    output.line(output.id(schedule.id))
     output.note(`Created. ${describeNext(schedule)}`)
   })
 
@@ -74,10 +73,10 @@ export function addScheduleCommands(program: Command): void {
       )
       .option('--cron <expression>', 'when')
       .option('-n, --name <name>', 'another name'),
-  ).action(async (reference: string, words: string[], options: UpdateOptions) => {
+  ).action(async (schedule_id: string, words: string[], options: UpdateOptions) => {
     const prompt = await readMessage(words, options.file)
     const { client, output } = openSession(options)
-    const before = await findSchedule(client, reference)
+    const before = await client.schedules.retrieve(schedule_id)
     const changes: Partial<UpdateScheduleRequest> = {
       ...(prompt === undefined ? {} : { prompt }),
       ...(options.name ? { name: options.name } : {}),
@@ -88,7 +87,7 @@ export function addScheduleCommands(program: Command): void {
       throw usageFailure('Nothing is to be changed.', "runyard schedule update NAME --cron '0 9 * * *'")
     const schedule = await client.schedules.update(before.id, { ...writtenOf(before), ...changes })
     if (output.format !== 'text') return output.json(schedule)
-    output.line(oneLine(schedule.id))
+    output.line(output.id(schedule.id))
     output.note(`Updated. ${describeNext(schedule)}`)
   })
 
@@ -96,11 +95,11 @@ export function addScheduleCommands(program: Command): void {
 
   addClientOptions(
     group.command('show <schedule>').description('Shows one schedule, by name or id, and its next times.'),
-  ).action(async (reference: string, options: ClientOptions) => {
+  ).action(async (schedule_id: string, options: ClientOptions) => {
     const { client, output } = openSession(options)
-    const schedule = await findSchedule(client, reference)
+    const schedule = await client.schedules.retrieve(schedule_id)
     if (output.format !== 'text') return output.json(schedule)
-    output.line(formatFields(fieldsShown(schedule), output))
+    output.line(formatFields(fieldsShown(schedule, output), output))
     if (schedule.prompt) output.line(`\n${schedule.prompt}`)
   })
 
@@ -109,12 +108,11 @@ export function addScheduleCommands(program: Command): void {
     ['resume', 'Lets a schedule, by name or id, go on with its next time.'],
   ] as const)
     addClientOptions(group.command(`${verb} <schedule>`).description(description)).action(
-      async (reference: string, options: ClientOptions) => {
+      async (schedule_id: string, options: ClientOptions) => {
         const { client, output } = openSession(options)
-        const { id } = await findSchedule(client, reference)
-        const schedule = await client.schedules[verb](id)
+        const schedule = await client.schedules[verb](schedule_id)
         if (output.format !== 'text') return output.json(schedule)
-        output.line(oneLine(schedule.id))
+        output.line(output.id(schedule.id))
         output.note(describeNext(schedule))
       },
     )
@@ -124,12 +122,12 @@ export function addScheduleCommands(program: Command): void {
       .command('delete <schedule>')
       .alias('rm')
       .description('Deletes a schedule, by name or id. Its runs stay.'),
-  ).action(async (reference: string, options: ClientOptions) => {
+  ).action(async (schedule_id: string, options: ClientOptions) => {
     const { client, output } = openSession(options)
-    const { id, name } = await findSchedule(client, reference)
-    const deleted = await client.schedules.delete(id)
+    const { name } = await client.schedules.retrieve(schedule_id)
+    const deleted = await client.schedules.delete(schedule_id)
     if (output.format !== 'text') return output.json(deleted)
-    output.line(oneLine(id))
+    output.line(output.id(schedule_id))
     output.note(`Deleted ${oneLine(name)}.`)
   })
 
@@ -154,7 +152,7 @@ const addScheduleOptions = (command: Command): Command =>
       ),
     )
       .option('--skill <spec>', 'skill to run, such as owner/repo:name')
-      .option('--identity <id>', 'service account that executes its runs')
+      .option('--identity <identity>', 'service account that executes its runs')
       .option('--metadata <key=value>', 'label of its runs; repeat for more', pair)
       .addOption(
         new Option('--overlap <what>', 'while an earlier run is not over: default skip').choices([
@@ -206,24 +204,6 @@ const writtenOf = (schedule: ScheduledAgentItem): UpdateScheduleRequest => ({
   ...(schedule.agent_uid === undefined ? {} : { agent_uid: schedule.agent_uid }),
 })
 
-/** Names need not be unique: then the id is asked for. */
-async function findSchedule(client: Runyard, reference: string): Promise<ScheduledAgentItem> {
-  if (UUID.test(reference)) return client.schedules.retrieve(reference)
-  const found: ScheduledAgentItem[] = []
-  for await (const schedule of client.schedules.list()) if (schedule.name === reference) found.push(schedule)
-  const [schedule, ...more] = found
-  if (!schedule)
-    throw new CommandFailure(`There is no schedule called ${JSON.stringify(reference)}.`, {
-      hint: '`runyard schedule list` shows all',
-    })
-  if (more.length > 0)
-    throw usageFailure(
-      `${found.length} schedules are called ${JSON.stringify(reference)}: give the id of one.`,
-      oneLine(found.map(({ id }) => id).join(', ')),
-    )
-  return schedule
-}
-
 async function listSchedules(options: ClientOptions): Promise<void> {
   const { client, output } = openSession(options)
   const schedules = await Array.fromAsync(client.schedules.list())
@@ -241,7 +221,7 @@ async function listSchedules(options: ClientOptions): Promise<void> {
     { heading: 'OF', spare: true },
   ]
   const rows = schedules.map(({ id, name, cron_schedule, time_zone, history, last_spawn_error, scope }) => [
-    ...[id, name, cron_schedule, time_zone],
+    ...[output.id(id), name, cron_schedule, time_zone],
     history.next_run ? formatUntil(history.next_run) : 'paused',
     last_spawn_error ? 'failed' : history.last_ran ? formatAge(history.last_ran) : '',
     scope.type === 'User' ? 'you' : 'team',
@@ -249,10 +229,10 @@ async function listSchedules(options: ClientOptions): Promise<void> {
   output.line(formatTable(columns, rows, output.columns()))
 }
 
-async function showHistory(reference: string, options: ClientOptions & { limit: number }): Promise<void> {
+async function showHistory(schedule_id: string, options: ClientOptions & { limit: number }): Promise<void> {
   const { client, output } = openSession(options)
-  const { id } = await findSchedule(client, reference)
-  const { firings } = await client.schedules.firings(id, { limit: options.limit })
+  const { time_zone } = await client.schedules.retrieve(schedule_id)
+  const { firings } = await client.schedules.firings(schedule_id, { limit: options.limit })
   if (output.format === 'json') return output.json({ firings })
   if (output.format === 'ndjson') return firings.forEach(output.json)
   if (firings.length === 0) return output.note('It was not due yet.')
@@ -263,23 +243,30 @@ async function showHistory(reference: string, options: ClientOptions & { limit: 
     { heading: 'REASON', flexible: true },
   ]
   const rows = firings.map(({ due_at, outcome, run_id, reason }) => [
-    ...[due_at, outcome, run_id ?? '', reason ?? ''],
+    ...[formatMoment(due_at, time_zone), outcome, run_id ? output.id(run_id) : '', reason ?? ''],
   ])
   output.line(formatTable(columns, rows, output.columns()))
 }
 
-const describeNext = ({ history, next_runs }: ScheduledAgentItem): string =>
-  history.next_run ? `Next: ${next_runs.join(', ')}` : 'It is paused.'
+/** As people of its zone say it. */
+const listNext = ({ next_runs, time_zone }: ScheduledAgentItem): string =>
+  next_runs.map((time) => formatMoment(time, time_zone)).join('; ')
+
+const describeNext = (schedule: ScheduledAgentItem): string =>
+  schedule.history.next_run ? `Next: ${listNext(schedule)}` : 'It is paused.'
 
 /** What is known of it, besides the prompt. */
-function fieldsShown(schedule: ScheduledAgentItem): Array<[string, string | null | undefined]> {
-  const { history, next_runs, scope, agent_config } = schedule
+function fieldsShown(
+  schedule: ScheduledAgentItem,
+  output: Output,
+): Array<[string, string | null | undefined]> {
+  const { history, scope, agent_config } = schedule
   return [
-    ['schedule', schedule.id],
+    ['schedule', output.id(schedule.id)],
     ['name', schedule.name],
     ['cron', `${schedule.cron_schedule} (${schedule.time_zone})`],
-    ['next', history.next_run ? next_runs.join(', ') : 'paused'],
-    ['last run', history.last_ran],
+    ['next', history.next_run ? listNext(schedule) : 'paused'],
+    ['last run', history.last_ran && formatMoment(history.last_ran, schedule.time_zone)],
     ['last error', schedule.last_spawn_error],
     ['warning', schedule.warnings?.join(' ')],
     ['overlap', schedule.overlap],

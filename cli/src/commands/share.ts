@@ -1,5 +1,6 @@
-import type { ShareLink } from '@runyard/client'
+import type { Runyard, ShareLink } from '@runyard/client'
 import type { Command } from 'commander'
+import { findEnding } from '../ending.ts'
 import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { timeSpan } from '../option-values.ts'
@@ -34,8 +35,11 @@ export function addShareCommand(program: Command): void {
     const { client, output } = openSession(options)
     if (list) return print(output, await Array.fromAsync(client.shareLinks.list(run_id)))
     if (revoke !== undefined) {
-      const revoked = await client.shareLinks.revoke(run_id, revoke)
-      if (output.format === 'text') output.line(`Revoked ${oneLine(revoked.share_link_id)}`)
+      const revoked = await client.shareLinks.revoke(
+        run_id,
+        await findEnding(linkIds(client, run_id), 'link', revoke),
+      )
+      if (output.format === 'text') output.line(`Revoked ${output.id(revoked.share_link_id)}`)
       else output.json(revoked)
       return
     }
@@ -46,6 +50,10 @@ export function addShareCommand(program: Command): void {
     if (output.format === 'text') output.line(oneLine(link.url))
     else output.json(link)
   })
+}
+
+async function* linkIds({ shareLinks }: Runyard, run_id: string): AsyncGenerator<string> {
+  for await (const { share_link_id } of shareLinks.list(run_id)) yield share_link_id
 }
 
 function print(output: Output, links: ShareLink[]): void {
@@ -62,7 +70,7 @@ function table(links: ShareLink[], output: Output): string {
     spare: ['MADE BY', 'MADE', 'LAST USED'].includes(heading),
   }))
   const rows = links.map((link) => [
-    link.share_link_id,
+    output.id(link.share_link_id),
     link.name ?? '',
     link.created_by.display_name ?? link.created_by.uid,
     formatAge(link.created_at),

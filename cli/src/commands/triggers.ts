@@ -9,7 +9,8 @@ import type {
 import { type Command, Option } from 'commander'
 import { type AgentOptions, addAgentOptions, agentConfigOf } from '../agent-options.ts'
 import { addBudgetOptions, type BudgetOptions, budgetOf, describeBudget } from '../budget-options.ts'
-import { CommandFailure, usageFailure } from '../failure.ts'
+import { findEnding } from '../ending.ts'
+import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { pair, wholeNumber } from '../option-values.ts'
 import type { Output } from '../output.ts'
@@ -50,8 +51,6 @@ interface DeliveriesOptions extends ClientOptions {
 }
 
 const VERIFICATIONS = ['standard_webhooks', 'github', 'gitlab', 'slack', 'linear']
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
 export function addTriggerCommands(program: Command): void {
   const group = program
     .command('trigger')
@@ -93,10 +92,10 @@ export function addTriggerCommands(program: Command): void {
       )
       .addOption(new Option('--verification <how>', 'how the sender signs').choices(VERIFICATIONS))
       .option('-n, --name <name>', 'another name'),
-  ).action(async (reference: string, words: string[], options: UpdateOptions) => {
+  ).action(async (trigger_id: string, words: string[], options: UpdateOptions) => {
     const prompt = await readMessage(words, options.file)
     const { client, output } = openSession(options)
-    const before = await findTrigger(client, reference)
+    const before = await client.triggers.retrieve(trigger_id)
     const changes: Partial<UpdateTriggerRequest> = {
       ...(prompt === undefined ? {} : { prompt }),
       ...(options.name ? { name: options.name } : {}),
@@ -114,7 +113,7 @@ export function addTriggerCommands(program: Command): void {
       ...changes,
     })
     if (output.format !== 'text') return output.json(trigger)
-    output.line(oneLine(trigger.trigger_id))
+    output.line(output.id(trigger.trigger_id))
     output.note(`Updated. It is ${wordFor(trigger)}.`)
   })
 
@@ -122,11 +121,11 @@ export function addTriggerCommands(program: Command): void {
 
   addClientOptions(
     group.command('get <trigger>').alias('show').description('Shows one trigger, by name or id.'),
-  ).action(async (reference: string, options: ClientOptions) => {
+  ).action(async (trigger_id: string, options: ClientOptions) => {
     const { client, output } = openSession(options)
-    const trigger = await findTrigger(client, reference)
+    const trigger = await client.triggers.retrieve(trigger_id)
     if (output.format !== 'text') return output.json(trigger)
-    output.line(formatFields(fieldsShown(trigger), output))
+    output.line(formatFields(fieldsShown(trigger, output), output))
     if (trigger.prompt) output.line(`\n${trigger.prompt}`)
   })
 
@@ -135,12 +134,11 @@ export function addTriggerCommands(program: Command): void {
     ['resume', 'Lets a trigger, by name or id, go on.'],
   ] as const)
     addClientOptions(group.command(`${verb} <trigger>`).description(description)).action(
-      async (reference: string, options: ClientOptions) => {
+      async (trigger_id: string, options: ClientOptions) => {
         const { client, output } = openSession(options)
-        const { trigger_id } = await findTrigger(client, reference)
         const trigger = await client.triggers[verb](trigger_id)
         if (output.format !== 'text') return output.json(trigger)
-        output.line(oneLine(trigger.trigger_id))
+        output.line(output.id(trigger.trigger_id))
         output.note(`It is ${wordFor(trigger)}.`)
       },
     )
@@ -150,12 +148,12 @@ export function addTriggerCommands(program: Command): void {
       .command('delete <trigger>')
       .alias('rm')
       .description('Deletes a trigger and its deliveries, by name or id. Its runs stay.'),
-  ).action(async (reference: string, options: ClientOptions) => {
+  ).action(async (trigger_id: string, options: ClientOptions) => {
     const { client, output } = openSession(options)
-    const { trigger_id, name } = await findTrigger(client, reference)
+    const { name } = await client.triggers.retrieve(trigger_id)
     const deleted = await client.triggers.delete(trigger_id)
     if (output.format !== 'text') return output.json(deleted)
-    output.line(oneLine(trigger_id))
+    output.line(output.id(trigger_id))
     output.note(`Deleted ${oneLine(name)}.`)
   })
 
@@ -179,12 +177,14 @@ export function addTriggerCommands(program: Command): void {
     group
       .command('replay <trigger> <delivery>')
       .description('Does what a trigger does now with the body of a delivery, as a new delivery.'),
-  ).action(async (reference: string, delivery_id: string, options: ClientOptions) => {
+  ).action(async (trigger_id: string, delivery_id: string, options: ClientOptions) => {
     const { client, output } = openSession(options)
-    const { trigger_id } = await findTrigger(client, reference)
-    const delivery = await client.triggers.replay(trigger_id, delivery_id)
+    const delivery = await client.triggers.replay(
+      trigger_id,
+      await findEnding(deliveryIds(client, trigger_id), 'delivery', delivery_id),
+    )
     if (output.format !== 'text') return output.json(delivery)
-    output.line(oneLine(delivery.run_id ?? delivery.delivery_id))
+    output.line(output.id(delivery.run_id ?? delivery.delivery_id))
     output.note(oneLine([delivery.outcome, delivery.reason].filter(Boolean).join(': ')))
   })
 }
@@ -214,7 +214,7 @@ const addTriggerOptions = (command: Command): Command =>
       )
       .option('--reply-at-end', 'with --reply-with: no comment when the run starts')
       .option('--skill <spec>', 'skill to run, such as owner/repo:name')
-      .option('--identity <id>', 'service account that executes its runs')
+      .option('--identity <identity>', 'service account that executes its runs')
       .option('--metadata <key=value>', 'label of its runs; repeat for more', pair),
   )
 
@@ -268,30 +268,15 @@ const writtenOf = (trigger: Trigger): UpdateTriggerRequest => ({
   ...(trigger.reply ? { reply: trigger.reply } : {}),
 })
 
-/** Names need not be unique: then the id is asked for. */
-async function findTrigger(client: Runyard, reference: string): Promise<Trigger> {
-  if (UUID.test(reference)) return client.triggers.retrieve(reference)
-  const found: Trigger[] = []
-  for await (const trigger of client.triggers.list({ limit: 200 }))
-    if (trigger.name === reference) found.push(trigger)
-  const [trigger, ...more] = found
-  if (!trigger)
-    throw new CommandFailure(`There is no trigger called ${JSON.stringify(reference)}.`, {
-      hint: '`runyard trigger list` shows all',
-    })
-  if (more.length > 0)
-    throw usageFailure(
-      `${found.length} triggers are called ${JSON.stringify(reference)}: give the id of one.`,
-      oneLine(found.map(({ trigger_id }) => trigger_id).join(', ')),
-    )
-  return trigger
+async function* deliveryIds({ triggers }: Runyard, trigger_id: string): AsyncGenerator<string> {
+  for await (const { delivery_id } of triggers.deliveries(trigger_id, { limit: 200 })) yield delivery_id
 }
 
 /** Both go to whoever is to send. */
 function printSecret(output: Output, { trigger_id, url, secret }: TriggerWithSecret): void {
   output.line(oneLine(url))
   output.line(oneLine(secret))
-  output.note(`Trigger ${trigger_id}. The lines above are its address and its secret.`)
+  output.note(`Trigger ${output.id(trigger_id)}. The lines above are its address and its secret.`)
   output.note('Keep the secret now: it is shown this once.')
 }
 
@@ -318,7 +303,7 @@ async function listTriggers(options: ClientOptions): Promise<void> {
     { heading: 'OF', spare: true },
   ]
   const rows = triggers.map((trigger) => [
-    ...[trigger.trigger_id, trigger.name, trigger.verification],
+    ...[output.id(trigger.trigger_id), trigger.name, trigger.verification],
     trigger.stopped_reason && trigger.enabled ? 'stopped' : wordFor(trigger),
     trigger.last_delivery ? formatAge(trigger.last_delivery.received_at) : 'never',
     trigger.scope.type === 'User' ? 'you' : 'team',
@@ -327,11 +312,10 @@ async function listTriggers(options: ClientOptions): Promise<void> {
 }
 
 async function showDeliveries(
-  reference: string,
+  trigger_id: string,
   { limit, outcome, ...options }: DeliveriesOptions,
 ): Promise<void> {
   const { client, output } = openSession(options)
-  const { trigger_id } = await findTrigger(client, reference)
   const { deliveries } = await client.triggers.deliveries(trigger_id, {
     limit,
     ...(outcome ? { outcome } : {}),
@@ -339,17 +323,17 @@ async function showDeliveries(
   if (output.format === 'json') return output.json({ deliveries })
   if (output.format === 'ndjson') return deliveries.forEach(output.json)
   if (deliveries.length === 0) return output.note('No deliveries.')
-  for (const delivery of deliveries) for (const line of linesOf(delivery)) output.line(line)
+  for (const delivery of deliveries) for (const line of linesOf(delivery, output)) output.line(line)
 }
 
 /** Two ids do not fit beside each other on a narrow terminal. */
-function linesOf(delivery: TriggerDelivery): string[] {
+function linesOf(delivery: TriggerDelivery, output: Output): string[] {
   const { delivery_id, outcome, received_at, event, run_id, reason, duplicates, reply } = delivery
   const again = duplicates > 0 ? `, came ${duplicates + 1} times` : ''
   return [
-    `${oneLine(delivery_id)}  ${oneLine(`${outcome}${again}`)}`,
+    `${output.id(delivery_id)}  ${oneLine(`${outcome}${again}`)}`,
     `  ${oneLine(`${event ?? 'no event'} ${formatAge(received_at)}`)}`,
-    ...(run_id === undefined ? [] : [`  ${oneLine(`run ${run_id}`)}`]),
+    ...(run_id === undefined ? [] : [`  ${oneLine(`run ${output.id(run_id)}`)}`]),
     ...(reason === undefined ? [] : [`  ${oneLine(reason)}`]),
     ...(reply
       ? [`  ${oneLine(['answer', reply.status, reply.url, reply.error].filter(Boolean).join(' '))}`]
@@ -358,10 +342,10 @@ function linesOf(delivery: TriggerDelivery): string[] {
 }
 
 /** What is known of it, besides the prompt. */
-function fieldsShown(trigger: Trigger): Array<[string, string | null | undefined]> {
+function fieldsShown(trigger: Trigger, output: Output): Array<[string, string | null | undefined]> {
   const { scope, agent_config } = trigger
   return [
-    ['trigger', trigger.trigger_id],
+    ['trigger', output.id(trigger.trigger_id)],
     ['name', trigger.name],
     ['address', trigger.url],
     ['from', trigger.verification],

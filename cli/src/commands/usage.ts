@@ -23,7 +23,7 @@ export function addUsageCommand(program: Command): void {
       .option('--since <time>', 'of runs created from then on: 2026-01-31, or 7d for a week ago', moment)
       .option('--until <time>', 'of runs created before then', moment)
       .option('--time-zone <name>', 'of the days, such as Europe/Berlin; default: this machine’s')
-      .option('--creator <id>', 'of this user or identity only'),
+      .option('--creator <principal>', 'of this user or identity only'),
   ).action(async ({ since, until, timeZone, creator, ...options }: UsageOptions) => {
     const { client, output } = openSession(options)
     const usage = await client.usage.get({

@@ -45,7 +45,7 @@ export function addWaitCommand(program: Command): void {
   })
 }
 
-function describe({ run_id, state, status_message, title }: RunItem, { colors }: Output): string {
+function describe({ run_id, state, status_message, title }: RunItem, { colors, id }: Output): string {
   const said = status_message?.message ?? title
-  return `${oneLine(run_id)}  ${paintState(oneLine(state), colors)}  ${oneLine(said)}`
+  return `${id(run_id)}  ${paintState(oneLine(state), colors)}  ${oneLine(said)}`
 }

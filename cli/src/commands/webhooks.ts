@@ -1,4 +1,5 @@
 import type {
+  Runyard,
   UpdateWebhookRequest,
   Webhook,
   WebhookDelivery,
@@ -6,6 +7,7 @@ import type {
   WebhookWithSecret,
 } from '@runyard/client'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { findEnding } from '../ending.ts'
 import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import type { Output } from '../output.ts'
@@ -76,19 +78,19 @@ export function addWebhookCommands(program: Command): void {
     if (output.format === 'ndjson') return webhooks.forEach(output.json)
     if (webhooks.length === 0) return output.note('No webhooks. Make one: runyard webhook create URL')
     for (const webhook of webhooks) {
-      output.line(`${oneLine(webhook.webhook_id)}  ${ownerOf(webhook)}, ${wordFor(webhook)}`)
+      output.line(`${output.id(webhook.webhook_id)}  ${ownerOf(webhook)}, ${wordFor(webhook)}`)
       output.line(`  ${oneLine(webhook.url)}`)
     }
   })
 
-  addClientOptions(group.command('show <webhook>').description('Shows one webhook, by its id.')).action(
-    async (webhook_id: string, options: ClientOptions) => {
-      const { client, output } = openSession(options)
-      const webhook = await client.webhooks.retrieve(webhook_id)
-      if (output.format !== 'text') return output.json(webhook)
-      for (const [name, value] of fieldsOf(webhook)) output.line(`${name.padEnd(12)}${oneLine(value)}`)
-    },
-  )
+  addClientOptions(
+    group.command('show <webhook>').description('Shows one webhook, by its address or id.'),
+  ).action(async (webhook_id: string, options: ClientOptions) => {
+    const { client, output } = openSession(options)
+    const webhook = await client.webhooks.retrieve(webhook_id)
+    if (output.format !== 'text') return output.json(webhook)
+    for (const [name, value] of fieldsOf(webhook, output)) output.line(`${name.padEnd(12)}${oneLine(value)}`)
+  })
 
   addContentOptions(
     group
@@ -115,7 +117,7 @@ export function addWebhookCommands(program: Command): void {
     const kept = { url: before.url, events, enabled, ...(description === undefined ? {} : { description }) }
     const webhook = await client.webhooks.update(webhook_id, { ...kept, ...changes })
     if (output.format !== 'text') return output.json(webhook)
-    output.line(oneLine(webhook.webhook_id))
+    output.line(output.id(webhook.webhook_id))
     output.note(`Updated. It is ${wordFor(webhook)}.`)
   })
 
@@ -123,12 +125,12 @@ export function addWebhookCommands(program: Command): void {
     group
       .command('delete <webhook>')
       .alias('rm')
-      .description('Deletes a webhook, by its id. What waits for it is not sent any more.'),
+      .description('Deletes a webhook, by its address or id. What waits for it is not sent any more.'),
   ).action(async (webhook_id: string, options: ClientOptions) => {
     const { client, output } = openSession(options)
     const webhook = await client.webhooks.delete(webhook_id)
     if (output.format !== 'text') return output.json(webhook)
-    output.line(oneLine(webhook.webhook_id))
+    output.line(output.id(webhook.webhook_id))
     output.note(`Deleted. Nothing is sent to ${webhook.url} by it.`)
   })
 
@@ -160,20 +162,27 @@ export function addWebhookCommands(program: Command): void {
     const deliveries = await Array.fromAsync(list)
     if (output.format === 'json') return output.json({ deliveries })
     if (deliveries.length === 0) return output.note('No deliveries.')
-    for (const delivery of deliveries) for (const line of linesOf(delivery)) output.line(line)
+    for (const delivery of deliveries) for (const line of linesOf(delivery, output)) output.line(line)
   })
 
   addClientOptions(
     group
       .command('redeliver <webhook> <delivery>')
       .description('Sends a delivery again, whatever became of it. It is tried for 24 hours.'),
-  ).action(async (webhook_id: string, delivery_id: string, options: ClientOptions) => {
+  ).action(async (webhook_id: string, given: string, options: ClientOptions) => {
     const { client, output } = openSession(options)
-    const delivery = await client.webhooks.redeliver(webhook_id, delivery_id)
+    const delivery = await client.webhooks.redeliver(
+      webhook_id,
+      await findEnding(deliveryIds(client, webhook_id), 'delivery', given),
+    )
     if (output.format !== 'text') return output.json(delivery)
-    output.line(oneLine(delivery.delivery_id))
+    output.line(output.id(delivery.delivery_id))
     output.note('It is sent again.')
   })
+}
+
+async function* deliveryIds({ webhooks }: Runyard, webhook_id: string): AsyncGenerator<string> {
+  for await (const { delivery_id } of webhooks.deliveries(webhook_id, { limit: 200 })) yield delivery_id
 }
 
 const addContentOptions = (command: Command): Command =>
@@ -201,7 +210,7 @@ function eventType(text: string, before: WebhookEventType[] = []): WebhookEventT
 /** The secret alone is the result, so that it can be put where it belongs without being read. */
 function printSecret(output: Output, webhook: WebhookWithSecret): void {
   output.line(oneLine(webhook.secret))
-  output.note(`Webhook ${webhook.webhook_id}. The line above is its secret.`)
+  output.note(`Webhook ${output.id(webhook.webhook_id)}. The line above is its secret.`)
   output.note('Keep it now: it is shown this once.')
 }
 
@@ -215,10 +224,10 @@ const wordFor = ({ enabled, failing_since }: Webhook): string => {
 const listEvents = ({ events }: Webhook): string =>
   events.length === Object.keys(EVENTS).length ? 'all' : events.join(' ')
 
-function fieldsOf(webhook: Webhook): Array<[name: string, value: string]> {
+function fieldsOf(webhook: Webhook, output: Output): Array<[name: string, value: string]> {
   const { webhook_id, url, description, disabled_reason: reason, failing_since, created_at } = webhook
   return [
-    ['webhook', webhook_id],
+    ['webhook', output.id(webhook_id)],
     ['url', url],
     ['of', `${ownerOf(webhook)}, made by ${webhook.creator.display_name ?? webhook.creator.uid}`],
     ['events', listEvents(webhook)],
@@ -232,14 +241,14 @@ function fieldsOf(webhook: Webhook): Array<[name: string, value: string]> {
 }
 
 /** Two ids do not fit beside each other on a narrow terminal. */
-function linesOf(delivery: WebhookDelivery): string[] {
+function linesOf(delivery: WebhookDelivery, output: Output): string[] {
   const { delivery_id, run_id, event, status, attempts, created_at, response_status, error } = delivery
   const tries = `${attempts} ${attempts === 1 ? 'try' : 'tries'}`
   const answered = response_status === null ? '' : `, answered ${response_status}`
   return [
-    `${oneLine(delivery_id)}  ${oneLine(status)}, ${tries}${answered}`,
+    `${output.id(delivery_id)}  ${oneLine(status)}, ${tries}${answered}`,
     `  ${oneLine(`${event.type} ${formatAge(created_at)}`)}`,
-    `  ${oneLine(`run ${run_id}`)}`,
+    `  ${oneLine(`run ${output.id(run_id)}`)}`,
     ...(error === null ? [] : [`  ${oneLine(error)}`]),
   ]
 }

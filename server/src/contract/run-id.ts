@@ -22,6 +22,14 @@ export const RunIdPrefix = z
   .max(36)
   .refine((text) => idsBeginningWith(text).every(isUuid), 'must be the beginning of a run id')
 
+/** People are shown the end of an id, which is random; its beginning is the time, so runs of one minute share it. */
+const SHORTEST_ENDING = 6
+export const RunIdEnding = z
+  .string()
+  .min(SHORTEST_ENDING)
+  .max(36)
+  .refine((text) => isUuid(LOWEST.slice(0, 36 - text.length) + text), 'must be the end of a run id')
+
 /** `/sessions/…` is a run's page, `/agent/runs/…` its address in the API; other services of the wire format use the same words. */
 const RUN_PATH = /\/(?:runs|sessions)\/([0-9a-f-]{36})(?=$|\/)/i
 

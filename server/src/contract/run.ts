@@ -8,7 +8,7 @@ import { ForkedFrom } from './fork.ts'
 import { PageInfo, paging } from './page-info.ts'
 import { ReferenceUrl } from './reference-url.ts'
 import { RequestUsage } from './request-usage.ts'
-import { RunId, RunIdPrefix } from './run-id.ts'
+import { RunId, RunIdEnding, RunIdPrefix } from './run-id.ts'
 import { RunState, RunStatusMessage } from './state.ts'
 import { Timestamp, TimestampInput } from './timestamp.ts'
 
@@ -294,6 +294,9 @@ export const ListRunsQuery = z.object({
   factory_only: flag().optional().meta({ description: 'The same, with `true`.' }),
   run_id_prefix: RunIdPrefix.optional().meta({
     description: 'The beginning of the id: a shortened id is the only one of two asked for.',
+  }),
+  run_id_suffix: RunIdEnding.optional().meta({
+    description: 'The end of the id, 6 characters or more: what people are shown of it.',
   }),
   ancestor_run_id: RunId.optional(),
   artifact_type: z

@@ -127,6 +127,25 @@ onEitherDatabase('list', (open) => {
     assert.deepEqual(await find('ffffffff-'), [])
   })
 
+  test('a run is found by the end of its id, by who may see it', async () => {
+    const metadata = { set: 'suffix' }
+    const [one, two] = [await addRun(db, viewer, { metadata }), await addRun(db, viewer, { metadata })]
+    const owner = await addPrincipal(db)
+    const hidden = await addRun(db, owner, { scope: 'User', metadata })
+    const find = async (run_id_suffix: string, who = viewer) =>
+      (await listRuns(db, { run_id_suffix, metadata, limit: 500 }, actorOf(who))).runs.map(
+        (run) => run.run_id,
+      )
+    for (let length = 6; length <= one.length; length += 1) {
+      const end = one.slice(-length)
+      const wanted = [one, two].filter((run_id) => run_id.endsWith(end))
+      assert.deepEqual((await find(end)).sort(), wanted.sort(), end)
+    }
+    assert.deepEqual([await find(hidden.slice(-8)), await find(hidden.slice(-8), owner)], [[], [hidden]])
+    const last = one.at(-1) === 'f' ? 'e' : 'f'
+    assert.deepEqual(await find(one.slice(-8, -1) + last), [])
+  })
+
   test('`me` is who asks', async () => {
     const [owner, other] = [await addPrincipal(db), await addPrincipal(db)]
     const run_id = await addRun(db, owner)
@@ -256,7 +275,7 @@ onEitherDatabase('list', (open) => {
     }
   })
 
-  test('a run is found by the beginning of its id without reading the others, however many there are', async () => {
+  test('a run is found by the beginning or the end of its id without reading the others, however many there are', async () => {
     const like = await addRun(db, viewer)
     // One a minute, as ids of the seventh version tell the time.
     for (let first = 1; first < 5_000; first += 500)
@@ -282,6 +301,16 @@ onEitherDatabase('list', (open) => {
         // A scan in the order of the list reads all that come before it.
         assert.match(plan, /Scan (using|on) runs_pkey/, `${length} characters by ${sort_by}:\n${plan}`)
         assert.doesNotMatch(plan, /Seq Scan on runs/)
+        const { runs } = await listRuns(db, query, actorOf(viewer))
+        assert(runs.some((run) => run.run_id === run_id))
+      }
+    for (const length of [6, 8, 20])
+      for (const sort_by of SORT_KEYS) {
+        const query = { run_id_suffix: run_id.slice(-length), sort_by, environment_id: undefined }
+        const { rows } = await sql<{ 'QUERY PLAN': string }>`
+          explain ${selectPage(query, actorOf(viewer))}`.execute(db)
+        const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+        assert.match(plan, /Scan (using|on) runs_id_ending/, `${length} characters by ${sort_by}:\n${plan}`)
         const { runs } = await listRuns(db, query, actorOf(viewer))
         assert(runs.some((run) => run.run_id === run_id))
       }

@@ -91,6 +91,10 @@ const select = selectOfRuns(sql`${sql.join(LISTED.map((column) => sql.ref(`r.${c
     else r.config end as config,
   coalesce(char_length(r.config->>'base_prompt') > ${CHARACTERS}, false) as base_prompt_truncated`)
 
+/** The last group of an id, backwards, so that ids with the same end are beside each other. Matches the index. */
+const INDEXED_END = 12
+const INDEXED = sql`reverse(right(r.run_id::text, ${sql.lit(INDEXED_END)})) collate "C"`
+
 /** Expressions match the indexes; "C" collation sorts the same everywhere. */
 const SORT: Record<SortKey, RawBuilder<unknown>> = {
   updated_at: sql`r.updated_at`,
@@ -212,6 +216,10 @@ function filtersOf(
     ...given(query.run_id_prefix, (prefix) => {
       const [lowest, highest] = idsBeginningWith(prefix)
       return sql`r.run_id between ${lowest}::uuid and ${highest}::uuid`
+    }),
+    ...given(query.run_id_suffix, (suffix) => {
+      const end = [...suffix.slice(-INDEXED_END)].reverse().join('')
+      return sql`(${INDEXED} >= ${end} and ${INDEXED} < ${`${end}g`} and right(r.run_id::text, ${suffix.length}) = ${suffix})`
     }),
     ...given(query.task_status, (statuses) => hasTaskStatus(statuses, actor)),
     ...given(

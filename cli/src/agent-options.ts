@@ -2,10 +2,13 @@ import type { AmbientAgentConfig, PermissionRule } from '@runyard/client'
 import type { Command } from 'commander'
 import { PERMISSION_HELP, permission, repeated, wholeNumber } from './option-values.ts'
 import { readJsonObject } from './read-input.ts'
+import { REPO_FLAGS, readRepository } from './repository-option.ts'
 
 /** How runs are executed, as options say it. */
 export interface AgentOptions {
   env?: string
+  /** false: none, whatever folder this is. */
+  repo?: string[] | false
   model?: string
   fallback?: string[]
   permission?: PermissionRule[]
@@ -18,9 +21,19 @@ export interface AgentOptions {
   public?: boolean
 }
 
+/** Commander begins with what an option is without being given: for one that can be denied, true. */
+const repeatedUnlessNone = (text: string, before: string[] | boolean | undefined): string[] =>
+  repeated(text, Array.isArray(before) ? before : [])
+
 export const addAgentOptions = (command: Command): Command =>
   command
     .option('-e, --env <environment>', 'environment to run in, by name or id')
+    .option(
+      REPO_FLAGS,
+      'without an environment: repository to work in, by its address, owner/repo of GitHub, or a path; repeat for more',
+      repeatedUnlessNone,
+    )
+    .option('--no-repo', 'none, also in a git checkout')
     .option('-m, --model <id>', 'model, as `runyard model list` names it')
     .option(
       '--fallback <id>',
@@ -44,6 +57,7 @@ export async function agentConfigOf(options: AgentOptions): Promise<AmbientAgent
     ...(options.fallback ? { fallback_model_ids: options.fallback } : {}),
     // An empty one is refused by the service: without its environment a run would have none of its rules.
     ...(options.env === undefined ? {} : { environment_id: options.env }),
+    ...(options.repo ? { repositories: options.repo.map(readRepository) } : {}),
     ...(options.host ? { worker_host: options.host } : {}),
     ...(options.permission ? { permissions: options.permission } : {}),
     ...(options.harness || options.reasoning ? { harness: harnessOf(options) } : {}),

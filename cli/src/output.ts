@@ -4,6 +4,7 @@ import { type CommandProcess, currentProcess } from './current-process.ts'
 import { EXIT, type Explanation } from './failure.ts'
 import { oneLine } from './one-line.ts'
 import { shortId } from './short-id.ts'
+import { hang } from './wrap.ts'
 
 export const FORMATS = ['text', 'json', 'ndjson'] as const
 export type Format = (typeof FORMATS)[number]
@@ -11,11 +12,12 @@ export type Format = (typeof FORMATS)[number]
 /** What an output writes to. */
 export interface Streams {
   stdin: { isTTY?: boolean | undefined }
-  stdout: Sink & { columns?: number | undefined }
+  stdout: Sink
   stderr: Sink
 }
 interface Sink {
   isTTY?: boolean | undefined
+  columns?: number | undefined
   write(text: string): unknown
 }
 
@@ -71,10 +73,14 @@ export function openOutput(
     write,
     line: (text = '') => write(`${text}\n`),
     json: (value) => void stdout.write(`${toJson(value, options.format === 'json' ? 2 : undefined)}\n`),
-    note: (text) => void stderr.write(`${show(oneLine(text))}\n`),
+    note: (text) => void stderr.write(`${show(fitWords(oneLine(text), stderr))}\n`),
     eraseLine: () => void stdout.write(ERASE),
   }
 }
+
+/** On a terminal no word is broken; elsewhere a line stays a line. */
+const fitWords = (text: string, { isTTY, columns }: Sink): string =>
+  isTTY && columns ? hang(text, 0, columns) : text
 
 /** The same value to every reader of JSON, and harmless to a terminal. */
 const toJson = (value: unknown, indent: number | undefined): string =>
@@ -90,8 +96,9 @@ const wantsColors = (terminal: boolean): boolean => terminal && !currentProcess(
 export function reportFailure({ message, hint }: Explanation): void {
   const { stderr } = currentProcess()
   const { red, dim } = createColors(wantsColors(stderr.isTTY === true))
-  stderr.write(toPrintable(`${red('error:')} ${oneLine(cleanText(message))}\n`))
-  if (hint) stderr.write(toPrintable(`${dim('hint:')} ${hint}\n`))
+  const write = (text: string): void => void stderr.write(toPrintable(`${fitWords(text, stderr)}\n`))
+  write(`${red('error:')} ${oneLine(cleanText(message))}`)
+  if (hint) write(`${dim('hint:')} ${hint}`)
 }
 
 /** A reader that has seen enough (`| head`) ends the command quietly. */

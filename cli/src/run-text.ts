@@ -2,7 +2,8 @@ import type { RunItem, RunState } from '@runyard/client'
 import type { Colors } from './colors.ts'
 import { oneLine } from './one-line.ts'
 import type { Output } from './output.ts'
-import { formatAge, formatDuration, parseDuration } from './time-text.ts'
+import { writeRepository } from './repository-option.ts'
+import { formatAge, formatDuration, formatMoment, parseDuration } from './time-text.ts'
 import { hang } from './wrap.ts'
 
 const STATE_COLORS: Partial<Record<string, 'green' | 'red' | 'yellow' | 'cyan' | 'dim'>> = {
@@ -48,13 +49,19 @@ export function describeEnd(run: RunItem, output: Output): string {
   const lines = [paint(colors.bold(titleOf(run))) + colors.dim(time + figures.join(''))]
   if (run.status_message) lines.push(`  ${hang(run.status_message.message, 2, output.columns())}`)
   if (run.result !== undefined) lines.push(indent(JSON.stringify(run.result, null, 2)))
-  lines.push(colors.dim(`  ${oneLine(run.session_link)}`))
+  lines.push(colors.dim(fitLink(run.session_link, output)))
   if (hasChanges(run)) {
     const id = output.id(run.run_id)
-    const words = `See the changes: runyard diff ${id}  Apply them here: runyard apply ${id}`
-    lines.push(colors.dim(`  ${hang(words, 2, output.columns())}`))
+    lines.push(colors.dim(`  See the changes: runyard diff ${id}`))
+    lines.push(colors.dim(`  Apply them here: runyard apply ${id}`))
   }
   return lines.join('\n')
+}
+
+/** At the beginning of its line where it is too long for one, so that a terminal still takes it as one address. */
+function fitLink(link: string, output: Output): string {
+  const text = oneLine(link)
+  return text.length + 2 > (output.columns() ?? Number.POSITIVE_INFINITY) ? text : `  ${text}`
 }
 
 /** What a follow-up to a run does whose setup failed. */
@@ -81,8 +88,9 @@ export function describeRun(run: RunItem, output: Output, environment?: string):
     ['harness', run.resolved?.harness ?? config.harness?.type],
     ['skill', run.agent_skill?.full_path],
     ['environment', environment ?? config.environment_id],
-    ['created', `${run.created_at} (${formatAge(run.created_at)}) by ${nameOf(run)} through ${run.source}`],
-    ['updated', `${run.updated_at} (${formatAge(run.updated_at)})`],
+    ['repository', config.repositories?.map(writeRepository).join(', ')],
+    ['created', `${hereAndNow(run.created_at)} by ${nameOf(run)} through ${run.source}`],
+    ['updated', hereAndNow(run.updated_at)],
     ['worked', run.run_time && formatDuration(parseDuration(run.run_time))],
     ['usage', usageOf(run).join(' · ') || undefined],
     ['attempts', run.attempt > 1 ? String(run.attempt) : undefined],
@@ -107,6 +115,9 @@ export function describeRun(run: RunItem, output: Output, environment?: string):
   ]
   return blocks.join('\n\n')
 }
+
+const hereAndNow = (time: string): string =>
+  `${formatMoment(time, Intl.DateTimeFormat().resolvedOptions().timeZone)} (${formatAge(time)})`
 
 type Fields = ReadonlyArray<readonly [string, string | null | undefined]>
 

@@ -80,15 +80,16 @@ export class Home {
   }
 
   /** Starts a process on a terminal of 60 columns, whose both outputs are the standard output here. */
-  spawnOnTerminal(args: readonly string[], environment?: NodeJS.ProcessEnv): Child {
+  spawnOnTerminal(args: readonly string[], environment?: NodeJS.ProcessEnv, directory?: string): Child {
     const inner = 'stty cols 60; exec "$NODE" "$BINARY" $ARGUMENTS'
-    return this.#spawn(['script', '-qefc', inner, '/dev/null'], {
+    const variables = {
       TERM: 'xterm',
       NODE: process.execPath,
       BINARY,
       ARGUMENTS: args.join(' '),
       ...environment,
-    })
+    }
+    return this.#spawn(['script', '-qefc', inner, '/dev/null'], variables, directory)
   }
 
   #start(

@@ -1578,6 +1578,8 @@ export interface components {
             name?: string;
             /** @description What the agent may do without asking: the first rule that fits decides, and without one a call is allowed. Where the environment has rules too, the stricter of both decides. */
             permissions?: components["schemas"]["PermissionRule"][];
+            /** @description Repositories of a run without an environment, which gets all other defaults of one. An environment names its own, so with `environment_id` this is refused. */
+            repositories?: components["schemas"]["EnvironmentRepository"][];
             /** @description Not offered: `worker_host` names a pool. */
             runner_id?: string;
             /** @description Only none here: the environment names the secrets of its runs. */
@@ -2493,6 +2495,8 @@ export interface components {
             reference_url?: string;
             /** @description The beginning of the id: a shortened id is the only one of two asked for. */
             run_id_prefix?: string;
+            /** @description The end of the id, 6 characters or more: what people are shown of it. */
+            run_id_suffix?: string;
             /** @description Of a deleted schedule, too. */
             schedule_id?: string;
             skill?: string;

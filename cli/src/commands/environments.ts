@@ -1,10 +1,10 @@
-import type { EnvironmentRepository, EnvironmentRequest, MergeMethod, PermissionRule } from '@runyard/client'
+import type { EnvironmentRequest, MergeMethod, PermissionRule } from '@runyard/client'
 import { type Command, Option } from 'commander'
-import { resolvePath } from '../current-process.ts'
 import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { PERMISSION_HELP, pair, permission, repeated } from '../option-values.ts'
 import { readJsonObject } from '../read-input.ts'
+import { REPO_FLAGS, readRepository } from '../repository-option.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 import { formatTable } from '../table.ts'
 import { formatAge } from '../time-text.ts'
@@ -126,7 +126,7 @@ const addConfigOptions = (command: Command): Command =>
       .option('--description <text>', 'what it is for')
       .option('--image <image>', 'container image')
       .option(
-        '-r, --repo <url[#ref]>',
+        `-r, ${REPO_FLAGS}`,
         'repository: its address, owner/repo of GitHub, or a path (./… is from here); repeat for more',
         repeated,
       )
@@ -208,16 +208,4 @@ function fieldsOf(
     ...(options.permission ? { permissions: options.permission } : {}),
     ...(options.models === undefined ? {} : { models: options.models }),
   }
-}
-
-/**
- * An address and perhaps a ref behind `#`, or a path on the worker's machine, which begins with a slash or a dot: from here when
- * with a dot, as in every other command. The service understands addresses, and refuses what is none.
- */
-function readRepository(text: string): EnvironmentRepository {
-  // A ref may hold another one.
-  const [, place = '', ref] = /^([^#]*)(?:#(.*))?$/s.exec(text) ?? []
-  const is_path = /^(\/|\.{1,2}(\/|$))/.test(place)
-  const where = is_path ? { local_path: place.startsWith('.') ? resolvePath(place) : place } : { url: place }
-  return { ...where, ...(ref ? { ref } : {}) }
 }

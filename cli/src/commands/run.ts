@@ -1,5 +1,6 @@
 import type { RunAgentRequest, RunAgentResponse } from '@runyard/client'
 import type { Command } from 'commander'
+import type { Place } from '../checkout-repository.ts'
 import { currentProcess } from '../current-process.ts'
 import { usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
@@ -37,8 +38,9 @@ export function addRunCommand(program: Command): void {
     )
     .action(async (words: string[], options: RunOptions) => {
       if (options.wait && options.detach) throw usageFailure('Give --wait or --detach, not both.')
-      const request = await buildRequest(words, options)
       const session = openSession(options)
+      const request = await buildRequest(session, words, options)
+      if (request === null) return
       await showCreated(session, await session.client.runs.create(request), options)
     })
 }
@@ -84,14 +86,34 @@ function printCreated(session: Session, created: RunAgentResponse): void {
   } else output.json(created)
 }
 
-async function buildRequest(words: readonly string[], options: RunOptions): Promise<RunAgentRequest> {
-  const prompt = await readMessage(words, options.file)
-  if (!prompt?.trim() && !options.skill && !options.replay) {
+/** Null: the person was asked what to do, and left. */
+async function buildRequest(
+  session: Session,
+  words: readonly string[],
+  options: RunOptions,
+): Promise<RunAgentRequest | null> {
+  const is_open = !options.skill && !options.replay
+  const given = await readMessage(words, options.file)
+  const prompt = given === undefined && is_open && session.output.interactive ? await askPrompt() : given
+  if (prompt === null) return null
+  if (!prompt?.trim() && is_open)
     throw usageFailure('A prompt is needed.', "runyard run 'what to do', -f FILE, or - for standard input")
-  }
+  const request = await requestOf(options)
+  const place = namesPlace(options) ? {} : await findPlace(session)
   return {
     ...(prompt === undefined ? {} : { prompt }),
     ...(options.replay ? { replay_of_run_id: options.replay } : {}),
-    ...(await requestOf(options)),
+    ...request,
+    ...(Object.keys(place).length > 0 ? { config: { ...request.config, ...place } } : {}),
   }
 }
+
+const askPrompt = async (): Promise<string | null> =>
+  (await import('../ask.ts')).askText('What should the agent do?', 'Enter twice starts the run.')
+
+const findPlace = async (session: Session): Promise<Place> =>
+  (await import('../checkout-repository.ts')).choosePlace(session)
+
+/** An earlier run brings its own, and an identity may. */
+const namesPlace = ({ env, repo, replay, identity }: RunOptions): boolean =>
+  env !== undefined || repo !== undefined || replay !== undefined || identity !== undefined

@@ -1744,6 +1744,8 @@ class DeleteRunsRequest(WireModel):
     factory_only: bool | None = None
     run_id_prefix: str | None = None
     """The beginning of the id: a shortened id is the only one of two asked for."""
+    run_id_suffix: str | None = None
+    """The end of the id, 6 characters or more: what people are shown of it."""
     ancestor_run_id: str | None = None
     artifact_type: (
         Literal["PLAN", "PULL_REQUEST", "SCREENSHOT", "FILE", "DIFF", "EXTERNAL_REFERENCE"] | str | None
@@ -2459,6 +2461,8 @@ class AmbientAgentConfig(WireModel):
     """Instructions put before the conversation."""
     environment_id: str | None = None
     """Id or name of an environment; returned as the id."""
+    repositories: list[EnvironmentRepository] | None = None
+    """Repositories of a run without an environment, which gets all other defaults of one. An environment names its own, so with `environment_id` this is refused."""
     skill_spec: str | None = None
     skills: list[str] | None = None
     mcp_servers: dict[str, MCPServerConfig] | None = None

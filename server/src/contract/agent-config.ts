@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { addressOf } from './address.ts'
 import { boundedRecord } from './bounded-record.ts'
 import { EnvironmentReference } from './environment-name.ts'
+import { EnvironmentRepository } from './environment-repository.ts'
 import { Permissions } from './permission.ts'
 
 const text = (max: number) => z.string().max(max)
@@ -123,6 +124,10 @@ export const AmbientAgentConfig = z
       .meta({ description: 'Instructions put before the conversation.' }),
     environment_id: EnvironmentReference.optional().meta({
       description: 'Id or name of an environment; returned as the id.',
+    }),
+    repositories: z.array(EnvironmentRepository).max(20).optional().meta({
+      description:
+        'Repositories of a run without an environment, which gets all other defaults of one. An environment names its own, so with `environment_id` this is refused.',
     }),
     skill_spec: text(1024).optional(),
     skills: z.array(text(1024)).max(20).optional(),

@@ -13,5 +13,6 @@ export const intakeServices = (
   seal_key: settings.keyring,
   default_pool: settings.default_pool,
   harnesses: settings.harnesses,
+  mayOpen: settings.mayOpen,
   open_runs: settings.open_runs,
 })

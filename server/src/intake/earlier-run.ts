@@ -78,7 +78,8 @@ const namesSkill = ({ skill, config }: RunAgentRequest): boolean =>
 /** Field by field, but that a skill takes the place of a skill, and models go with their harness. */
 function mergeConfig(before: AmbientAgentConfig, asked: RunAgentRequest): AmbientAgentConfig {
   const { config: given = {} } = asked
-  const { skill_spec, skills, harness, model_id, fallback_model_ids, ...kept } = before
+  const { skill_spec, skills, harness, model_id, fallback_model_ids, ...others } = before
+  const kept = keepPlace(others, given)
   const stays = !given.harness || (given.harness.type ?? 'oz') === (harness?.type ?? 'oz')
   const merged = given.harness ?? harness
   return {
@@ -96,6 +97,17 @@ function mergeConfig(before: AmbientAgentConfig, asked: RunAgentRequest): Ambien
               ? { ...merged, model_id: given.model_id }
               : merged,
         }),
+  }
+}
+
+/** Where a run works is its environment, or its repositories without one: what is asked for takes the place of either. */
+function keepPlace(before: AmbientAgentConfig, given: AmbientAgentConfig): AmbientAgentConfig {
+  const { environment_id, repositories, ...kept } = before
+  const is_moved = given.environment_id !== undefined || given.repositories !== undefined
+  return {
+    ...kept,
+    ...(environment_id === undefined || is_moved ? {} : { environment_id }),
+    ...(repositories === undefined || is_moved ? {} : { repositories }),
   }
 }
 

@@ -8,6 +8,7 @@ import type { NewRun } from '../store/new-runs.ts'
 import { findRun, type RunRow } from '../store/runs.ts'
 import { readTurnEnds, type TurnEnd } from '../store/turn-ends.ts'
 import { type EarlierServices, takeOver } from './earlier-run.ts'
+import { requireSameRepositories } from './run-repositories.ts'
 
 /** A request that goes on from the end of a turn, and what the new run begins with. */
 export interface Fork {
@@ -55,9 +56,14 @@ export async function forkRun(
 /** What is in the workspace is of the repositories and the image that it was prepared with. */
 async function requireSameEnvironment(
   { db }: EarlierServices,
-  { environment_id }: RunRow,
+  { environment_id, config: before }: RunRow,
   { config }: RunAgentRequest,
 ): Promise<void> {
+  requireSameRepositories(
+    config ?? {},
+    before,
+    'a fork goes on in the workspace of the earlier run, so it has the same repositories; leave them out.',
+  )
   const reference = config?.environment_id
   if (reference === undefined || (await isEnvironment(db, reference, environment_id))) return
   throw new AppError(

@@ -22,6 +22,7 @@ import { replayRun } from './earlier-run.ts'
 import { findExecution, requireRunGrants } from './executor.ts'
 import { forkRun } from './fork.ts'
 import { placeRequest } from './parent.ts'
+import { type MayOpen, requireRepositories } from './run-repositories.ts'
 import { requireAgent, requireAvailable, requireInstalled } from './unavailable.ts'
 
 const TITLE_LENGTH = 80
@@ -31,6 +32,8 @@ export interface RunServices extends AttachmentServices {
   default_pool: string
   /** What a run may name as its harness. */
   harnesses: readonly HarnessTraits[]
+  /** Default: no path is refused here; the worker looks again when it opens it. */
+  mayOpen?: MayOpen | undefined
   /** Runs that may be open at once. */
   open_runs: OpenRunMaxima
 }
@@ -56,6 +59,7 @@ export async function resolveRun(
   const { parent, rules_above } = placed
   const { request, principal_id, is_identity } = await findExecution(services.db, placed.request, actor)
   requireAvailable(request)
+  requireRepositories(request.config, services.mayOpen)
   const harness = requireHarness(services, request, rules_above)
   if (!schema_checked) await requireSchema(request.output_schema, actor)
   const run_id = uuidv7()

@@ -13,6 +13,7 @@ import { isPrincipalActive, orphaned } from '../store/principals.ts'
 import { findRun, type RunRow } from '../store/runs.ts'
 import { revealConfig } from './config-secrets.ts'
 import type { EarlierServices } from './earlier-run.ts'
+import { requireSameRepositories } from './run-repositories.ts'
 
 const MAX_DEPTH = 32
 
@@ -74,9 +75,15 @@ async function narrowRequest(
   const { config = {} } = request
   requireServers(services, config, parent)
   await requireEnvironment(services.db, config, parent)
+  requireSameRepositories(
+    config,
+    parent.config,
+    'are those of the parent run for all runs below it; leave them out.',
+  )
   if (config.worker_host && config.worker_host !== parent.pool)
     throw beyond('config.worker_host', `is in the pool ${parent.pool}, and so are the runs below it.`)
-  const { environment_id: _, permissions: asked, ...own } = config
+  const { environment_id: _, repositories: __, permissions: asked, ...own } = config
+  const { repositories } = parent.config
   const permissions = asked?.length ? asked : parent.config.permissions
   const budget = narrowBudget(request.budget, budgetLeft(parent))
   return {
@@ -87,6 +94,7 @@ async function narrowRequest(
       ...own,
       worker_host: parent.pool,
       ...(parent.environment_id === null ? {} : { environment_id: parent.environment_id }),
+      ...(repositories ? { repositories } : {}),
       ...(permissions ? { permissions } : {}),
     },
   }

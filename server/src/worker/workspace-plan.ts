@@ -55,7 +55,11 @@ export async function planWorkspace(
   }: { run: RunRow; environment: EnvironmentRow | null; runs_inside?: boolean | undefined },
   masked: EventWriter['masked'],
 ): Promise<WorkspacePlan | { failure: Outcome }> {
-  const config: EnvironmentConfig = environment?.config ?? { name: 'empty' }
+  const { repositories } = run.config
+  const config: EnvironmentConfig = environment?.config ?? {
+    name: 'empty',
+    ...(repositories ? { repositories } : {}),
+  }
   const { seal_key, git_credential } = context.settings
   const variables = environment?.sealed ? unseal(seal_key, environment.uid, environment.sealed) : {}
   const secrets = await readUsedSecrets(context, store, run, config)

@@ -51,13 +51,15 @@ export function configOf(choice: AgentChoice, before: AgentConfig | undefined): 
     mcp_servers: _servers,
     ...others
   } = before ?? {}
+  const { repositories, ...kept } = others
   const [model, pool, idle] = [choice.model, choice.pool, choice.idle_minutes].map((text) => text.trim())
   const harness = harnessOf(choice, before?.harness)
   const rules = readPermissions(choice.permissions) ?? []
   const servers = serversOf(choice)
   return {
-    ...others,
-    ...(choice.environment ? { environment_id: choice.environment } : {}),
+    ...kept,
+    // An environment names its own.
+    ...(choice.environment ? { environment_id: choice.environment } : repositories ? { repositories } : {}),
     ...(model ? { model_id: model } : {}),
     ...(harness ? { harness } : {}),
     ...(choice.base_prompt.trim() ? { base_prompt: choice.base_prompt } : {}),

@@ -39,6 +39,10 @@ function writeCommand(request: CreateRunParams): string {
     ['--replay', request.replay_of_run_id],
     ['--sequence', fork_of?.sequence],
     ['--env', config.environment_id],
+    ...(config.repositories ?? []).map(({ url, local_path, ref }): [string, string] => [
+      '--repo',
+      `${url ?? local_path}${ref === undefined ? '' : `#${ref}`}`,
+    ]),
     ['--model', config.model_id],
     ...(config.fallback_model_ids ?? []).map((id): [string, string] => ['--fallback', id]),
     ['--harness', config.harness?.type],

@@ -27,6 +27,9 @@ export function RunFacts({ run, view }: { run: RunItem; view: SessionView }) {
         <Fact name="Environment">
           {config.environment_id ? <EnvironmentName uid={config.environment_id} /> : null}
         </Fact>
+        <Fact name="Repository">
+          {plainText((config.repositories ?? []).map(({ url, local_path }) => url ?? local_path).join(', '))}
+        </Fact>
         <Fact name="Skill">{run.agent_skill?.full_path ? plainText(run.agent_skill.full_path) : null}</Fact>
         <Fact name="Schedule">
           {schedule ? (

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { RunItem } from '@runyard/client'
+import { makeRepository } from '../../server/test/support/git.ts'
+import { nameRepository } from '../src/repository-option.ts'
+import { Home, printedBy } from './runyard.ts'
+
+const LIMIT = { timeout: 600_000 }
+const home = new Home()
+const shop = join(home.directory, 'shop')
+const block = (...commands: string[]): string => `\`\`\`sh\n${commands.join('\n')}\n\`\`\``
+const git = (...args: string[]): string =>
+  execFileSync('git', ['-C', shop, ...args], { encoding: 'utf8' }).trim()
+const last = async (): Promise<RunItem> =>
+  JSON.parse((await home.run(['get', '@last', '-o', 'json'])).stdout) as RunItem
+
+before(async () => {
+  await home.serve({ env: { RUNYARD_LOCAL_REPOS: home.directory } })
+  makeRepository(shop)
+}, LIMIT)
+after(() => home.remove(), LIMIT)
+
+test('a run brings the repository that it names, without an environment', LIMIT, async () => {
+  git('branch', 'other')
+  const { code, stdout, stderr } = await home.run([
+    ...['run', block('pwd; git rev-parse HEAD'), '--repo', './shop#other'],
+  ])
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, new RegExp(`│ /workspace/shop\n *│ ${git('rev-parse', 'HEAD')}`))
+  const run = await last()
+  assert.deepEqual(run.agent_config.repositories, [{ local_path: shop, ref: 'other' }])
+  assert.match((await home.run(['get', '@last'])).stdout, /\nrepository +\/\S+\/shop#other\n/)
+  // The same again, and elsewhere.
+  const again = await home.run(['run', '--replay', run.run_id, '--repo', './shop'])
+  assert.match(again.stdout, /│ \/workspace\/shop\n/)
+  assert.deepEqual((await last()).agent_config.repositories, [{ local_path: shop }])
+  const fork = await home.run(['fork', run.run_id, block('git log --oneline | wc -l')])
+  assert.equal(fork.code, 0, fork.stderr)
+  assert.deepEqual((await last()).agent_config.repositories, run.agent_config.repositories)
+})
+
+test('what a run cannot have of repositories is refused, and says why', LIMIT, async () => {
+  await home.run(['env', 'create', 'plain', '--image', 'debian:13'])
+  const { run_id } = await last()
+  const refusals: Array<[string[], RegExp]> = [
+    [['run', 'x', '--env', 'plain', '--repo', './shop'], /--repo: the environment names the repositories/],
+    [['run', 'x', '--repo', './shop', '--repo', './shop#other'], /would be in the folder shop/],
+    [['run', 'x', '--repo', '/etc'], /lies outside of RUNYARD_LOCAL_REPOS/],
+    [['run', 'x', '--repo', 'ftp://example.com/x'], /must be the https address/],
+    [['fork', run_id, 'x', '--repo', './elsewhere'], /--repo: a fork goes on in the workspace/],
+  ]
+  for (const [args, says] of refusals) {
+    const { code, stderr } = await home.run(args)
+    assert.deepEqual([code, says.test(stderr)], [1, true], `${args}: ${stderr}`)
+  }
+})
+
+test('a script in a checkout is told how to bring its repository', LIMIT, async () => {
+  const { code, stderr, stdout } = await home.run(['run', block('ls')], { directory: shop })
+  assert.deepEqual([code, stderr], [0, `The run has no repository. This folder's: --repo ${shop}\n`], stdout)
+  assert.equal((await last()).agent_config.repositories, undefined)
+  const silent = await home.run(['run', block('ls'), '--no-repo'], { directory: shop })
+  assert.equal(silent.stderr, '')
+})
+
+test('a person in a checkout is asked what to do and where, once', LIMIT, async () => {
+  const [tracked = ''] = git('ls-files').split('\n')
+  appendFileSync(join(shop, tracked), 'Not committed.\n')
+  const first = home.spawnOnTerminal(['run'], {}, shop)
+  await printedBy(first, /What should the agent do\?/)
+  // The one line of it, and an end that sends it.
+  first.stdin?.write('```sh\rgit status --short\r```\r\r')
+  await printedBy(first, /Where should the run work/)
+  first.stdin?.write('\r')
+  const { code, stdout } = await first.ended
+  assert.equal(code, 0, stdout)
+  assert.match(stdout, /Changes that are not committed are not in the run\./)
+  assert.match(stdout, /clone \S+shop/)
+  assert.equal(git('config', '--get', 'runyard.runIn'), 'repository')
+  // From now on nobody is asked, a script neither.
+  const again = await home.run(['run', block('pwd')], { directory: shop })
+  assert.match(again.stdout, /│ \/workspace\/shop\n/)
+  assert.match(again.stderr, /^In \S+\/shop at \w+, the repository of this folder\. --no-repo: in none\.\n/)
+  git('config', 'runyard.runIn', 'environment plain')
+  await home.run(['run', block('true')], { directory: shop })
+  assert.equal((await last()).agent_config.environment_id?.length, 22)
+  git('config', 'runyard.runIn', 'nothing')
+  assert.equal((await home.run(['run', block('true')], { directory: shop })).stderr, '')
+  assert.deepEqual((await last()).agent_config.environment_id, undefined)
+})
+
+test('a checkout of an address is brought by it, as far as it is pushed', LIMIT, async () => {
+  const elsewhere = new Home()
+  try {
+    // A connection that no `dev` of this folder wrote.
+    const environment = { RUNYARD_BASE_URL: 'http://127.0.0.1:1', RUNYARD_API_KEY: 'ry_x' }
+    const clone = join(elsewhere.directory, 'clone')
+    mkdirSync(clone)
+    execFileSync('git', ['clone', '--quiet', shop, clone])
+    const inClone = (...args: string[]) => execFileSync('git', ['-C', clone, ...args])
+    const told = async () =>
+      (await elsewhere.run(['run', 'x'], { directory: clone, environment })).stderr.split('\n')[0]
+    const branch = git('symbolic-ref', '--short', 'HEAD')
+    inClone('remote', 'set-url', 'origin', 'git@github.com:acme/shop.git')
+    assert.match((await told()) ?? '', new RegExp(`--repo git@github.com:acme/shop.git#${branch}$`))
+    inClone('checkout', '--quiet', '-b', 'mine')
+    assert.match((await told()) ?? '', /--repo git@github.com:acme\/shop.git$/)
+    inClone('remote', 'set-url', 'origin', '/somewhere/else')
+    assert.match((await told()) ?? '', /^error: Cannot reach/)
+  } finally {
+    await elsewhere.remove()
+  }
+})
+
+test('two ways to write one repository are the same', () => {
+  for (const address of [
+    'https://github.com/acme/shop',
+    'https://GitHub.com/acme/shop.git',
+    'git@github.com:acme/shop.git',
+    'ssh://git@github.com/acme/shop/',
+    'https://token@github.com/acme/shop',
+  ])
+    assert.equal(nameRepository(address), 'github.com/acme/shop')
+})

@@ -330,6 +330,8 @@ describe('oz-agent-sdk', () => {
       ['automation_id', () => ({ automation_id: 'nightly-fix' }), ['plain']],
       ['factory_uid', () => ({ factory_uid: 'f' }), []],
       ['factory_only', () => ({ factory_only: true }), []],
+      ['archived', () => ({ archived: 'true' }), []],
+      ['all, archived or not', () => ({ archived: 'all' }), all],
       ['an unknown parameter', () => ({ colour: 'red' }), all],
     ]
     for (const [name, query, expected] of cases) {

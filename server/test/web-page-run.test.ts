@@ -10,7 +10,7 @@ import { type ChatRequest, type ModelServer, openModelServer, type Reply } from 
 import { LONG, onlyLong } from './support/once.ts'
 import { answerCalls } from './support/scripted-calls.ts'
 import { apiOf, shell, startService, type TestService, temporaryDirectory } from './support/service.ts'
-import { checkAccess, openPage } from './support/web-page.ts'
+import { checkAccess, moveTo, openPage } from './support/web-page.ts'
 
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
 const RUNBOOK = { harness: { type: 'runbook' } }
@@ -264,6 +264,53 @@ describe('the page of a run', { skip }, () => {
     await page.getByRole('heading', { name: 'Look at the tests', level: 1 }).waitFor()
     await page.getByText('Child of').locator('..').getByRole('link').click()
     await page.getByRole('heading', { name: 'Split it up', level: 1 }).waitFor()
+    assert.deepEqual(complaints, [])
+  })
+
+  test('a run is renamed, put away and deleted by its menu; others are by the list', async () => {
+    const run_id = await api.create({ title: 'To go', prompt: shell('true'), config: RUNBOOK })
+    await api.ended(run_id)
+    await using opened = await openRun(run_id)
+    const { page, complaints } = opened
+    const choose = async (name: string) => {
+      await page.getByRole('button', { name: 'More to do with this run' }).click()
+      await page.getByRole('menuitem', { name }).click()
+    }
+    await state(page, 'Succeeded')
+    await choose('Rename')
+    await page.getByLabel('Title').fill('To go soon')
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'To go soon', level: 1 }).waitFor()
+    await choose('Archive')
+    await page.locator('header').getByText('Archived').waitFor()
+    await checkAccess(page)
+    assert((await api.get(run_id)).archived_at)
+    await moveTo(page, '/?archived=true')
+    const row = (title: string) => page.getByRole('listitem').filter({ hasText: title })
+    await row('To go soon').getByText('Archived').waitFor()
+    assert.equal(await page.getByLabel('Archive', { exact: true }).inputValue(), 'true')
+    await row('To go soon').getByRole('link').click()
+    await choose('Delete')
+    await checkAccess(page)
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the run' }).click()
+    await page.getByRole('heading', { name: 'Runs', level: 1 }).waitFor()
+    assert.equal((await api.call('GET', `/agent/runs/${run_id}`)).status, 404)
+
+    const ended = await api.create({ title: 'One of two', prompt: shell('true'), config: RUNBOOK })
+    await api.ended(ended)
+    const working = await api.create({ title: 'The other one', prompt: shell('sleep 600'), config: RUNBOOK })
+    await row('The other one').getByText('Running').waitFor()
+    await row('One of two').getByRole('checkbox').check()
+    await row('The other one').getByRole('checkbox').check()
+    await page.getByRole('button', { name: 'Archive 1 run' }).waitFor()
+    await page.getByRole('button', { name: 'Cancel 1 run' }).waitFor()
+    await page.getByRole('button', { name: 'Delete 2 runs' }).click()
+    await page.getByRole('alertdialog').getByText('1 run that has not ended is cancelled first.').waitFor()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete 2 runs' }).click()
+    await row('The other one').waitFor({ state: 'detached' })
+    for (const gone of [ended, working])
+      assert.equal((await api.call('GET', `/agent/runs/${gone}`)).status, 404)
     assert.deepEqual(complaints, [])
   })
 

@@ -46,6 +46,7 @@ describe('the pages of settings', { skip }, () => {
     assert.equal(await page.getByRole('button', { name: 'Save' }).isDisabled(), true)
     await page.getByLabel('Permissions').fill('allow:bash')
     await page.getByLabel('Memory, MiB').fill('512')
+    await page.getByLabel('Keep workspaces, days').fill('3')
     await checkAccess(page)
     await page.getByRole('button', { name: 'Save' }).click()
     await page
@@ -57,8 +58,11 @@ describe('the pages of settings', { skip }, () => {
 
     const { config } = await api.json<Environment>('GET', '/agent/environments/made%20here')
     assert.deepEqual(
-      [config.egress, config.allowed_hosts, config.permissions, config.limits],
-      ['none', ['api.example.com', '*.example.org'], [{ action: 'allow', tool: 'bash' }], { memory_mb: 512 }],
+      [config.egress, config.allowed_hosts, config.permissions, config.limits, config.retention],
+      [
+        ...['none', ['api.example.com', '*.example.org'], [{ action: 'allow', tool: 'bash' }]],
+        ...[{ memory_mb: 512 }, { workspace_days: 3 }],
+      ],
     )
     await page.getByRole('link', { name: 'New run here' }).click()
     await page.getByRole('textbox', { name: 'Prompt' }).fill(shell('echo "$GREETING"'))

@@ -1,13 +1,19 @@
 import { PermissionField } from '../new-run/permission-field.tsx'
 import { AreaField, CheckField, SelectField, TextField } from '../ui/field.tsx'
 import { Fold } from '../ui/fold.tsx'
-import { type EnvironmentForm, hasDetails, type LimitName } from './environment-form.ts'
+import { type EnvironmentForm, hasDetails, type LimitName, type RetentionName } from './environment-form.ts'
 
 const LIMITS: Record<LimitName, string> = {
   memory_mb: 'Memory, MiB',
   cpus: 'CPUs',
   disk_mb: 'Disk, MiB',
   setup_minutes: 'Setup, minutes',
+}
+
+const RETENTION: Record<RetentionName, string> = {
+  run_days: 'Keep runs, days',
+  workspace_days: 'Keep workspaces, days',
+  artifact_days: 'Keep artifacts, days',
 }
 
 /** What few environments say: what their runs reach, may do, and may use. */
@@ -18,7 +24,7 @@ export const EnvironmentDetails = ({
   form: EnvironmentForm
   set: (change: Partial<EnvironmentForm>) => void
 }) => (
-  <Fold summary="More: network, permissions, limits" is_open={hasDetails(form)}>
+  <Fold summary="More: network, permissions, limits, retention" is_open={hasDetails(form)}>
     <div className="grid gap-4">
       <SelectField
         label="Network"
@@ -55,6 +61,20 @@ export const EnvironmentDetails = ({
             step="any"
             placeholder="Default"
             value={form[name as LimitName]}
+            onText={(text) => set({ [name]: text })}
+          />
+        ))}
+      </div>
+      <div className="grid grid-cols-2 gap-4 sm:grid-cols-4">
+        {Object.entries(RETENTION).map(([name, label]) => (
+          <TextField
+            key={name}
+            label={label}
+            type="number"
+            min="1"
+            step="1"
+            placeholder="As the service has it"
+            value={form[name as RetentionName]}
             onText={(text) => set({ [name]: text })}
           />
         ))}

@@ -31,10 +31,16 @@ export interface EnvironmentForm {
   cpus: string
   disk_mb: string
   setup_minutes: string
+  /** Days. */
+  run_days: string
+  workspace_days: string
+  artifact_days: string
 }
 
 const LIMITS = ['memory_mb', 'cpus', 'disk_mb', 'setup_minutes'] as const
 export type LimitName = (typeof LIMITS)[number]
+const RETENTION = ['run_days', 'workspace_days', 'artifact_days'] as const
+export type RetentionName = (typeof RETENTION)[number]
 
 export const formOf = (config: EnvironmentConfig | undefined): EnvironmentForm => ({
   name: config?.name ?? '',
@@ -56,13 +62,18 @@ export const formOf = (config: EnvironmentConfig | undefined): EnvironmentForm =
   cpus: String(config?.limits?.cpus ?? ''),
   disk_mb: String(config?.limits?.disk_mb ?? ''),
   setup_minutes: String(config?.limits?.setup_minutes ?? ''),
+  run_days: String(config?.retention?.run_days ?? ''),
+  workspace_days: String(config?.retention?.workspace_days ?? ''),
+  artifact_days: String(config?.retention?.artifact_days ?? ''),
 })
 
 /** Whether anything is said that stands folded otherwise. */
 export const hasDetails = (form: EnvironmentForm): boolean =>
   form.egress !== '' ||
   form.models ||
-  [form.allowed_hosts, form.permissions, ...LIMITS.map((name) => form[name])].some((text) => text !== '')
+  [form.allowed_hosts, form.permissions, ...[...LIMITS, ...RETENTION].map((name) => form[name])].some(
+    (text) => text !== '',
+  )
 
 /** Whether all is there that has to be. */
 export const isWhole = ({ name, permissions }: EnvironmentForm): boolean =>
@@ -89,6 +100,7 @@ export function configOf(form: EnvironmentForm, before: EnvironmentConfig | unde
     permissions: _rules,
     models: _models,
     limits: earlier,
+    retention: _retention,
     ...others
   } = before ?? { name: '' }
   const [repositories, commands, secrets, hosts] = [
@@ -99,6 +111,9 @@ export function configOf(form: EnvironmentForm, before: EnvironmentConfig | unde
   ]
   const rules = readPermissions(form.permissions) ?? []
   const limits = limitsOf(form, earlier)
+  const retention = Object.fromEntries(
+    RETENTION.filter((name) => form[name].trim() !== '').map((name) => [name, Number(form[name])]),
+  )
   const variables = Object.fromEntries(linesOf(form.variables).map(readVariable))
   return {
     ...others,
@@ -116,6 +131,7 @@ export function configOf(form: EnvironmentForm, before: EnvironmentConfig | unde
     ...(rules.length > 0 ? { permissions: rules } : {}),
     ...(form.models ? { models: true } : {}),
     ...(Object.keys(limits).length > 0 ? { limits } : {}),
+    ...(Object.keys(retention).length > 0 ? { retention } : {}),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { RunItem } from '@runyard/client'
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { GitFork, Link2, MessageSquare, RotateCcw, Square, X } from 'lucide-react'
+import { Link2, MessageSquare, Square, X } from 'lucide-react'
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import { useAccess } from '../client.ts'
 import { formatCost, formatDuration } from '../text/format.ts'
@@ -9,21 +9,14 @@ import { firstLine, plainText } from '../text/plain-text.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { useNow } from '../ui/clock.ts'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
-import { OverflowItem, OverflowMenu } from '../ui/overflow-menu.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { lookOf, StateBadge } from '../ui/state-badge.tsx'
 import { sayActivity } from './activity.tsx'
 import { TO_WRITE } from './composer.tsx'
+import { ANEW, OPEN, WORKING } from './run-actions.ts'
+import { RunMenu } from './run-menu.tsx'
 import type { SessionView } from './session-log.ts'
 import { ShareDialog } from './share-dialog.tsx'
-
-const OPEN: readonly string[] = ['QUEUED', 'PENDING', 'CLAIMED', 'INPROGRESS', 'BLOCKED']
-
-/** What an ended run is the start of. */
-const ANEW = [
-  { label: 'Fork', Icon: GitFork, searchFor: (run_id: string) => ({ fork: run_id }) },
-  { label: 'Retry', Icon: RotateCcw, searchFor: (run_id: string) => ({ replay: run_id }) },
-] as const
 
 /** What stays in sight: the state, the time and the cost, and what can be done about it now. */
 export function RunHeader({ run, view, is_lost }: { run: RunItem; view: SessionView; is_lost: boolean }) {
@@ -41,6 +34,7 @@ export function RunHeader({ run, view, is_lost }: { run: RunItem; view: SessionV
   const heading = useRef<HTMLHeadingElement>(null)
   const is_past_title = useIsPast(heading)
   const [shares, setShares] = useState(false)
+  const [problem, setProblem] = useState<Error | null>(null)
   return (
     <>
       <h1 ref={heading} className="m-0 pt-6 pb-3 font-semibold text-xl wrap-anywhere">
@@ -52,6 +46,9 @@ export function RunHeader({ run, view, is_lost }: { run: RunItem; view: SessionV
           <div className="grid min-h-11 min-w-0 flex-1 content-center">
             <div className="flex min-w-0 items-center gap-x-4 overflow-hidden whitespace-nowrap">
               <StateBadge state={state} waits_for={view.status?.waits_for} />
+              {run.archived_at ? (
+                <span className="rounded-full bg-ink/6 px-2.5 text-sm text-soft">Archived</span>
+              ) : null}
               {is_lost ? (
                 <span role="status" className="rounded-full bg-wait/15 px-2.5 text-sm text-wait">
                   Reconnecting…
@@ -110,32 +107,21 @@ export function RunHeader({ run, view, is_lost }: { run: RunItem; view: SessionV
                   </Button>
                 )}
               </span>
-              <span className="sm:hidden">
-                <OverflowMenu label="More to do with this run">
-                  {is_open
-                    ? null
-                    : ANEW.map(({ label, Icon, searchFor }) => (
-                        <OverflowItem key={label} asChild>
-                          <Link to="/new" search={searchFor(run_id)}>
-                            <Icon aria-hidden className="size-4" />
-                            {label}
-                          </Link>
-                        </OverflowItem>
-                      ))}
-                  {is_visitor ? null : (
-                    <OverflowItem onSelect={() => setShares(true)}>
-                      <Link2 aria-hidden className="size-4" />
-                      Share
-                    </OverflowItem>
-                  )}
-                </OverflowMenu>
-              </span>
+              {is_visitor ? null : (
+                <RunMenu
+                  run={run}
+                  is_open={is_open}
+                  is_working={WORKING.includes(state)}
+                  onShare={() => setShares(true)}
+                  onProblem={setProblem}
+                />
+              )}
             </div>
           ) : null}
         </div>
-        {cancel.error || interrupt.error ? (
+        {cancel.error || interrupt.error || problem ? (
           <div className="mt-2">
-            <Problem error={cancel.error ?? interrupt.error} />
+            <Problem error={cancel.error ?? interrupt.error ?? problem} />
           </div>
         ) : null}
       </header>

@@ -24,7 +24,7 @@ export const childrenQuery = (client: Runyard, run_id: string) =>
     queryKey: ['run', run_id, 'children'],
     queryFn: async ({ signal }) => {
       const { runs } = await client.runs.list(
-        { ancestor_run_id: run_id, sort_by: 'created_at', limit: MOST_CHILDREN },
+        { ancestor_run_id: run_id, archived: 'all', sort_by: 'created_at', limit: MOST_CHILDREN },
         { signal },
       )
       return runs.filter(({ parent_run_id }) => parent_run_id === run_id).reverse()

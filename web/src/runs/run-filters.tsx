@@ -70,6 +70,15 @@ export function RunFilters({
         <option value="7">Last 7 days</option>
         <option value="30">Last 30 days</option>
       </Choice>
+      <Choice
+        label="Archive"
+        value={search.archived}
+        onChange={(archived) => set({ archived: archived as RunSearch['archived'] })}
+        any="not archived"
+      >
+        <option value="true">Archived</option>
+        <option value="all">All runs</option>
+      </Choice>
       {search.trigger ? (
         <Narrowed onClear={() => set({ trigger: undefined })}>From one trigger</Narrowed>
       ) : null}
@@ -145,11 +154,14 @@ function Choice({
   label,
   value,
   onChange,
+  any = 'any',
   children,
 }: {
   label: string
   value: string | undefined
   onChange: (value: string | undefined) => void
+  /** What counts when nothing is chosen. */
+  any?: string
   children: ReactNode
 }) {
   return (
@@ -159,7 +171,9 @@ function Choice({
       value={value ?? ''}
       onChange={(event) => onChange(event.target.value || undefined)}
     >
-      <option value="">{label}: any</option>
+      <option value="">
+        {label}: {any}
+      </option>
       {children}
     </select>
   )

@@ -12,6 +12,8 @@ export interface RunSearch {
   trigger?: string
   /** Days back. */
   days?: number
+  /** Archived runs alone, or with the others. */
+  archived?: 'true' | 'all'
 }
 
 /** What people look for; each stands for some states. */
@@ -65,13 +67,15 @@ export const offeredSources = (chosen: Source | undefined): Source[] => [
 
 /** From an address that anybody may have written. */
 export function readRunSearch(search: Record<string, unknown>): RunSearch {
-  const [q, state, source, environment, creator, trigger] = [
+  const [q, state, source, environment, creator, trigger, archived] = [
     search.q,
     search.state,
     search.source,
     search.environment,
     search.creator,
     search.trigger,
+    // As an address may have it without quotes.
+    search.archived === true ? 'true' : search.archived,
   ].map(textOf)
   const days = Number(search.days)
   return {
@@ -81,6 +85,7 @@ export function readRunSearch(search: Record<string, unknown>): RunSearch {
     ...(environment ? { environment } : {}),
     ...(creator ? { creator } : {}),
     ...(trigger ? { trigger } : {}),
+    ...(archived === 'true' || archived === 'all' ? { archived } : {}),
     ...(Number.isInteger(days) && days > 0 && days <= 3650 ? { days } : {}),
   }
 }
@@ -94,6 +99,7 @@ export function toListParams({
   creator,
   trigger,
   days,
+  archived,
 }: RunSearch): ListRunsParams {
   return {
     sort_by: 'created_at',
@@ -104,5 +110,6 @@ export function toListParams({
     ...(creator ? { creator } : {}),
     ...(trigger ? { trigger_id: trigger } : {}),
     ...(days ? { created_after: startOfDay(days) } : {}),
+    ...(archived ? { archived } : {}),
   }
 }

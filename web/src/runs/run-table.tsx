@@ -81,8 +81,7 @@ export function RunTable({ runs, chosen, onChoose, isOutdated, hasMore, isReadin
                 <input
                   type="checkbox"
                   aria-label={`Select ${plainText(run.title)}`}
-                  className="mr-3 ml-1 size-4 accent-(--accent) disabled:invisible"
-                  disabled={!isOpen(run)}
+                  className="mr-3 ml-1 size-4 accent-(--accent)"
                   checked={chosen.has(run.run_id)}
                   onChange={() => toggle(run.run_id)}
                 />
@@ -161,7 +160,11 @@ function Row({ run, index }: { run: RunItem; index: number }) {
           </span>
         ) : (
           <span className="block truncate text-sm text-soft max-sm:hidden">
-            {plainText([agent, environment, run.creator.display_name].filter(Boolean).join(' · '))}
+            {plainText(
+              [run.archived_at ? 'Archived' : '', agent, environment, run.creator.display_name]
+                .filter(Boolean)
+                .join(' · '),
+            )}
           </span>
         )}
       </span>

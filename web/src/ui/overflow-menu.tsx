@@ -23,9 +23,13 @@ export function OverflowMenu({ label, children }: { label: string; children: Rea
   )
 }
 
-export const OverflowItem = (props: ComponentProps<typeof DropdownMenu.Item>) => (
+/** `look`: further classes. */
+export const OverflowItem = ({
+  look = '',
+  ...props
+}: Omit<ComponentProps<typeof DropdownMenu.Item>, 'className'> & { look?: string }) => (
   <DropdownMenu.Item
-    className="flex w-full cursor-pointer items-center gap-2 rounded-md px-3 py-2 text-left text-ink text-sm no-underline outline-none data-highlighted:bg-ink/6"
+    className={`flex w-full cursor-pointer items-center gap-2 rounded-md px-3 py-2 text-left text-ink text-sm no-underline outline-none data-disabled:cursor-default data-disabled:text-soft data-highlighted:bg-ink/6 ${look}`}
     {...props}
   />
 )

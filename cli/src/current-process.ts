@@ -2,6 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 
+interface Screen {
+  isTTY?: boolean | undefined
+  columns?: number | undefined
+  rows?: number | undefined
+}
+
 /**
  * What a command reads, writes and hears. `process` is one. A program that runs commands inside itself, as our tests do, gives
  * each its own, so that several can run at the same time.
@@ -9,8 +15,8 @@ import type { Readable, Writable } from 'node:stream'
 export interface CommandProcess {
   readonly env: NodeJS.ProcessEnv
   readonly stdin: Readable & { isTTY?: boolean | undefined }
-  readonly stdout: Writable & { isTTY?: boolean | undefined; columns?: number | undefined }
-  readonly stderr: Writable & { isTTY?: boolean | undefined; columns?: number | undefined }
+  readonly stdout: Writable & Screen
+  readonly stderr: Writable & Screen
   exitCode?: string | number | null | undefined
   cwd(): string
   on(signal: Signal, listener: () => void): unknown

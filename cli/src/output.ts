@@ -18,6 +18,7 @@ export interface Streams {
 interface Sink {
   isTTY?: boolean | undefined
   columns?: number | undefined
+  rows?: number | undefined
   write(text: string): unknown
 }
 
@@ -47,6 +48,10 @@ export interface Output {
   note: (text: string) => void
   /** Empties the line of the terminal that is being written. */
   eraseLine: () => void
+  /** Empties the last lines of the terminal, so that others can stand there. */
+  eraseLines: (count: number) => void
+  /** Lines of the terminal; undefined where there is none. */
+  rows: () => number | undefined
 }
 
 const ERASE = '\r\u001b[2K'
@@ -75,6 +80,9 @@ export function openOutput(
     json: (value) => void stdout.write(`${toJson(value, options.format === 'json' ? 2 : undefined)}\n`),
     note: (text) => void stderr.write(`${show(fitWords(oneLine(text), stderr))}\n`),
     eraseLine: () => void stdout.write(ERASE),
+    eraseLines: (count) => void stdout.write(count > 0 ? `\u001b[${count}A\r\u001b[J` : ''),
+    // Some terminals do not say, with 0.
+    rows: () => (terminal ? stdout.rows || undefined : undefined),
   }
 }
 

@@ -39,8 +39,14 @@ export interface Column {
   heading: string
   /** Gives way when the table is wider than the terminal; at most one. */
   flexible?: boolean
+  /** Columns that it keeps while others can be left out. */
+  least?: number
   /** Left out, the first of them first, where the table is wider than the terminal even so. */
   spare?: boolean
+  /** Figures stand below each other by their last digit. */
+  align?: 'right'
+  /** Keeps the spaces that a cell begins with. */
+  indented?: boolean
   /** Applied after cutting and padding are computed. */
   paint?: (text: string) => string
 }
@@ -56,28 +62,35 @@ export function formatTable(
 ): string {
   const { columns, rows } = fit(
     all,
-    content.map((row) => row.map(oneLine)),
+    content.map((row) => row.map((cell, at) => settle(cell, all[at]))),
     width,
   )
   const widths = widthsOf(columns, rows)
   const total = totalOf(widths)
   const flexible = columns.findIndex((column) => column.flexible)
   if (total > width && flexible >= 0) {
-    widths[flexible] = Math.max(LEAST, (widths[flexible] ?? 0) - (total - width))
+    widths[flexible] = Math.max(leastOf(columns[flexible]), (widths[flexible] ?? 0) - (total - width))
   }
   const line = (cells: readonly string[], painted: boolean): string =>
     columns
       .map((column, at) => {
         const text = truncate(cells[at] ?? '', widths[at] ?? 0)
-        const padding =
-          at === columns.length - 1 ? '' : ' '.repeat(Math.max(0, (widths[at] ?? 0) - widthOf(text)))
-        return (painted && column.paint ? column.paint(text) : text) + padding
+        const padding = at === columns.length - 1 ? '' : padTo(widths[at] ?? 0, text)
+        const shown = painted && column.paint ? column.paint(text) : text
+        return column.align === 'right' ? padTo(widths[at] ?? 0, text) + shown : shown + padding
       })
       .join(GAP)
       .trimEnd()
   const headings = columns.map((column) => column.heading)
   return [line(headings, false), ...rows.map((row) => line(row, true))].join('\n')
 }
+
+const leastOf = (column: Column | undefined): number => column?.least ?? LEAST
+
+const settle = (cell: string, column: Column | undefined): string =>
+  (column?.indented ? /^ */.exec(cell)?.[0] : '') + oneLine(cell)
+
+const padTo = (width: number, text: string): string => ' '.repeat(Math.max(0, width - widthOf(text)))
 
 interface Table {
   columns: readonly Column[]
@@ -87,7 +100,7 @@ interface Table {
 /** Drops columns until the table fits: spare ones first, then others from the right. */
 function fit(columns: readonly Column[], rows: Table['rows'], width: number): Table {
   const least = widthsOf(columns, rows).map((each, at) =>
-    columns[at]?.flexible ? Math.min(each, LEAST) : each,
+    columns[at]?.flexible ? Math.min(each, leastOf(columns[at])) : each,
   )
   const spare = columns.findIndex((column) => column.spare)
   const left_out = spare >= 0 ? spare : columns.findLastIndex((column, at) => at > 0 && !column.flexible)

@@ -145,7 +145,7 @@ test('list filters, get reads, follow shows again and from an event on', LIMIT, 
   ])
   assert.match(
     listed.stdout,
-    new RegExp(`^RUN +STATE +TITLE +AGENT +WORKED +UPDATED\n${run_id}  SUCCEEDED  .* listed `),
+    new RegExp(`^RUN +STATE +TITLE +AGENT +DURATION +UPDATED\n${run_id}  SUCCEEDED  .* listed `),
   )
   assert.equal(listed.stdout.trim().split('\n').length, 2)
   const page = JSON.parse((await home.run(['list', '-o', 'json', '-l', '1'])).stdout)

@@ -69,6 +69,23 @@ test('on a terminal the person is asked, answers, and sees the run to its end', 
   assert.equal(code, 0)
 })
 
+test('the list goes on as long as somebody watches it', LIMIT, async () => {
+  const watching = home.spawnOnTerminal(['list', '--watch', '--mine'])
+  await printedBy(watching, /RUN +STATE +TITLE|No runs/)
+  const waits = printedBy(watching, /\?\S* [0-9a-f]{8} /)
+  const run_id = await startRun('echo watched; sleep 600')
+  await home.run(['interrupt', run_id])
+  await waits
+  const asked = await home.run(['list', '--waiting'])
+  assert.match(asked.stdout, new RegExp(`\n${run_id}  BLOCKED `))
+  assert.match(asked.stderr, new RegExp(`\\? ${run_id} `))
+  watching.stdin?.write('\u0003')
+  assert.equal((await watching.ended).code, 0)
+  await home.run(['cancel', run_id])
+  assert.equal((await home.run(['list', '--waiting'])).stderr, 'No run waits for a person.\n')
+  assert.match((await home.run(['list', '--watch'])).stderr, /^error: --watch needs a terminal\./)
+})
+
 test('a tree is shown in lines that say whose they are', LIMIT, async () => {
   const root = await startRun('echo root; sleep 600')
   const watching = home.start(['follow', '--tree', root])

@@ -13505,7 +13505,7 @@ export interface operations {
     getUsage: {
         parameters: {
             query?: {
-                /** @description Runs of this principal only. */
+                /** @description Runs of this principal only; `me` for who asks. */
                 creator?: string;
                 /** @description Runs created from then on. Default: 30 days of `time_zone`, the last of them that of `to`. */
                 from?: string;

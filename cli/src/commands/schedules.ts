@@ -218,7 +218,7 @@ async function listSchedules(options: ClientOptions): Promise<void> {
     { heading: 'ZONE', spare: true },
     { heading: 'NEXT' },
     { heading: 'LAST RUN', spare: true },
-    { heading: 'OF', spare: true },
+    { heading: 'SCOPE', spare: true },
   ]
   const rows = schedules.map(({ id, name, cron_schedule, time_zone, history, last_spawn_error, scope }) => [
     ...[output.id(id), name, cron_schedule, time_zone],

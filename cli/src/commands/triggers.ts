@@ -300,7 +300,7 @@ async function listTriggers(options: ClientOptions): Promise<void> {
     { heading: 'FROM', spare: true },
     { heading: 'STATE' },
     { heading: 'LAST', spare: true },
-    { heading: 'OF', spare: true },
+    { heading: 'SCOPE', spare: true },
   ]
   const rows = triggers.map((trigger) => [
     ...[output.id(trigger.trigger_id), trigger.name, trigger.verification],

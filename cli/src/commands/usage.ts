@@ -1,11 +1,8 @@
-import type { Usage } from '@runyard/client'
+import type { Runyard, Usage } from '@runyard/client'
 import type { Command } from 'commander'
-import { oneLine } from '../one-line.ts'
 import { moment } from '../option-values.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
-import { formatTable } from '../table.ts'
-
-type Figures = Usage['totals']
+import { describeUnpriced, formatUsage } from '../usage-text.ts'
 
 interface UsageOptions extends ClientOptions {
   since?: Date
@@ -18,12 +15,12 @@ export function addUsageCommand(program: Command): void {
   addClientOptions(
     program
       .command('usage')
-      .summary('what runs have come to')
-      .description('Shows runs, how they ended, how long they took and what they cost: of 30 days.')
-      .option('--since <time>', 'of runs created from then on: 2026-01-31, or 7d for a week ago', moment)
-      .option('--until <time>', 'of runs created before then', moment)
+      .summary('show what runs used and cost')
+      .description('Shows runs, how they ended, how long they took and what they cost, over 30 days.')
+      .option('--since <time>', 'runs created from then on: 2026-01-31, or 7d for a week ago', moment)
+      .option('--until <time>', 'runs created before then', moment)
       .option('--time-zone <name>', 'of the days, such as Europe/Berlin; default: this machine’s')
-      .option('--creator <principal>', 'of this user or identity only'),
+      .option('--creator <principal>', 'runs of this user or identity only, by name or id; me for yourself'),
   ).action(async ({ since, until, timeZone, creator, ...options }: UsageOptions) => {
     const { client, output } = openSession(options)
     const usage = await client.usage.get({
@@ -33,36 +30,16 @@ export function addUsageCommand(program: Command): void {
       creator,
     })
     if (output.format !== 'text') return output.json(usage)
-    const days = usage.days.filter(({ runs }) => runs > 0)
-    const columns = [
-      { heading: '', flexible: true },
-      ...['RUNS', 'SUCCEEDED', 'FAILED', 'ERRORS'].map((heading) => ({ heading })),
-      ...['CANCELLED', 'MEDIAN'].map((heading) => ({ heading, spare: true })),
-      ...['TOKENS', 'COST'].map((heading) => ({ heading })),
-    ]
-    const rows = [
-      ['all', ...cells(usage.totals)],
-      ...usage.by_agent.map((group) => [`agent ${group.agent}`, ...cells(group)]),
-      ...usage.by_model.map((group) => [group.model_id ?? 'no model', ...cells(group)]),
-      ...usage.by_environment.map((group) => [
-        group.environment_id === null ? 'no environment' : (group.name ?? group.environment_id),
-        ...cells(group),
-      ]),
-      ...days.map((day) => [day.date, ...cells({ ...day, run_seconds_p50: null })]),
-    ]
-    output.line(
-      formatTable(
-        columns,
-        rows.map((row) => row.map(oneLine)),
-        output.columns(),
-      ),
-    )
+    const unpriced = await findUnpriced(client, usage)
+    output.line(formatUsage(usage, unpriced, output))
+    if (unpriced.size > 0) output.note(output.colors.yellow(describeUnpriced(usage, unpriced)))
   })
 }
 
-const cells = (figures: Omit<Figures, 'blocked' | 'open' | 'run_seconds_p95'>): string[] => [
-  ...[figures.runs, figures.succeeded, figures.failed, figures.errors, figures.cancelled].map(String),
-  figures.run_seconds_p50 === null ? '' : `${figures.run_seconds_p50.toFixed(1)}s`,
-  String(figures.total_tokens),
-  `$${figures.cost_usd.toFixed(2)}`,
-]
+/** Models that were asked and of which nobody knows a price, unlike one whose price is nothing. */
+async function findUnpriced({ models }: Runyard, { by_model }: Usage): Promise<ReadonlySet<string>> {
+  const free = by_model.filter(({ total_tokens, cost_usd }) => total_tokens > 0 && cost_usd === 0)
+  if (free.length === 0) return new Set()
+  const known = new Map((await models.list()).models.map(({ id, prices }) => [id, prices]))
+  return new Set(free.flatMap(({ model_id }) => (model_id && !known.get(model_id) ? [model_id] : [])))
+}

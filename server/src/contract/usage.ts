@@ -26,7 +26,9 @@ export const UsageQuery = z
       .refine(isTimeZone, 'must be a name of the tz database, such as Europe/Berlin')
       .optional()
       .meta({ description: 'Of the days, such as `Europe/Berlin`. Default `UTC`.' }),
-    creator: z.string().max(256).optional().meta({ description: 'Runs of this principal only.' }),
+    creator: z.string().max(256).optional().meta({
+      description: 'Runs of this principal only; `me` for who asks.',
+    }),
   })
   .refine(({ to }) => to === undefined || to >= '1970', { path: ['to'], error: 'must be in 1970 or later' })
   .refine(

@@ -6,6 +6,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { readNamedBlobs } from './blob-keys.ts'
 import type { Db } from './db.ts'
 import { eraseRuns } from './deleted-runs.ts'
+import { json } from './storable.ts'
 
 /** Whether something waits to be removed. */
 export const PURGE_WAITS: RawBuilder<boolean> = sql<boolean>`(
@@ -84,7 +85,7 @@ export async function deleteAgain(db: Db, entries: readonly DeletedRun[]): Promi
     await sql`
       insert into deleted_runs (run_id, deleted_at, deleted_by, forked_from, noted, purged)
       select run_id, deleted_at, deleted_by, forked_from, true, false
-      from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb)
+      from jsonb_to_recordset(${json(entries)})
         e (run_id uuid, deleted_at timestamptz, deleted_by uuid, forked_from uuid)
       on conflict (run_id) do update set noted = true`.execute(trx)
     await eraseRuns(

@@ -78,6 +78,8 @@ onEitherDatabase('usage', (open) => {
     assert.equal((await readUsage(db, span, actorOf(bob))).totals.runs, 6)
     const of_bob = await readUsage(db, { ...span, creator: bob }, actorOf(bob))
     assert.deepEqual([of_bob.totals.runs, of_bob.totals.run_seconds_p50], [1, 5])
+    const of_asker = await readUsage(db, { ...span, creator: 'me' }, actorOf(bob))
+    assert.deepEqual(of_asker.totals, of_bob.totals)
     assert.equal((await readUsage(db, { ...span, creator: 'nobody' }, actorOf(bob))).totals.runs, 0)
     assert.equal((await readUsage(db, { ...span, creator: bob }, actorOf(ada))).totals.runs, 0)
   })

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
+import { ME } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
 import { TERMINAL_STATES, UNFINISHED_STATES } from '../contract/state.ts'
 import type { Usage, UsageQuery } from '../contract/usage.ts'
@@ -40,7 +41,8 @@ export const USED_MODELS = sql`
 
 /** What the runs that the caller may see have come to, deleted ones included; days are those of the time zone, whatever its clocks do. */
 export async function readUsage(db: Db, query: UsageQuery, actor: Actor): Promise<Usage> {
-  const { time_zone: asked = 'UTC', from = null, creator } = query
+  const { time_zone: asked = 'UTC', from = null } = query
+  const creator = query.creator === ME ? actor.principal_id : query.creator
   // Of an abbreviation PostgreSQL would take its own: `IST` is Israel there, `PST` has no summer.
   const time_zone = new Intl.DateTimeFormat('en', { timeZone: asked }).resolvedOptions().timeZone
   const to = query.to ?? new Date().toISOString()

@@ -223,9 +223,10 @@ export class Watch {
       if (this.#runs.has(run_id)) this.#seen.set(run_id, mark)
       if (before !== mark) this.#call(this.#runs.get(run_id))
     }
-    // Deleted ones, each time: who follows one ends with it.
+    // Who follows a run that was deleted ends with it.
     const present = new Set(found.rows.map(({ run_id }) => run_id))
-    for (const run_id of ids) if (!present.has(run_id)) this.#call(this.#runs.get(run_id))
+    for (const run_id of ids)
+      if (!present.has(run_id) && this.#seen.delete(run_id)) this.#call(this.#runs.get(run_id))
   }
 }
 

@@ -3,6 +3,7 @@
  * make environments. On Debian a missing Python is installed. Costs one process start when nothing has changed.
  */
 import { spawnSync } from 'node:child_process'
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -16,7 +17,8 @@ const CANDIDATES = [
   '/usr/bin/python3',
 ]
 // Debian splits `ensurepip` off: without it `venv` is there and fails.
-const PROBE = 'import ensurepip, fcntl, sys, venv; sys.exit(sys.version_info < (3, 10))'
+const PROBE =
+  'import ensurepip, fcntl, sys, venv; print(sys.executable); sys.exit(sys.version_info < (3, 10))'
 
 export type Python = { python: string } | { missing: string }
 
@@ -40,8 +42,21 @@ export function basePython(): Python {
   return { missing: 'No Python 3.10 or newer with venv. On Debian: apt-get install python3 python3-venv' }
 }
 
+/** Its full path, since the PATH of whoever starts it may differ. */
 function findPython(): string | null {
-  return CANDIDATES.find((name) => spawnSync(name, ['-c', PROBE], { stdio: 'ignore' }).status === 0) ?? null
+  // `npm run check` puts this folder first on the PATH. A Python from there would delete itself when it makes `.venv` again.
+  const own = resolve(root, '.venv/bin')
+  const folders = (process.env.PATH ?? '').split(':').filter((folder) => resolve(folder) !== own)
+  const env = { ...process.env, PATH: folders.join(':') }
+  for (const name of CANDIDATES) {
+    const { status, stdout } = spawnSync(name, ['-c', PROBE], {
+      encoding: 'utf8',
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    if (status === 0) return stdout.trim()
+  }
+  return null
 }
 
 function installPython(): string | null {

@@ -1,5 +1,8 @@
 import type { Output } from './output.ts'
 
+/** What a binary patch needs, and a reader does not. */
+const WHOLE_HASHES = /(?<=^index )([0-9a-f]{10})[0-9a-f]{30}\.\.([0-9a-f]{10})[0-9a-f]{30}/
+
 /** Prints a patch on a terminal in the colours that git gives it. Binary data is one line. */
 export function printPatch(patch: Buffer, { colors, write }: Output): void {
   let part: 'head' | 'hunk' | 'binary' = 'head'
@@ -20,7 +23,7 @@ export function printPatch(patch: Buffer, { colors, write }: Output): void {
     }
     endBinary()
     if (part === 'head') {
-      write(`${colors.bold(text)}\n`)
+      write(`${colors.bold(text.replace(WHOLE_HASHES, '$1..$2'))}\n`)
       if (text === 'GIT binary patch') part = 'binary'
     } else write(`${paintLine(text, colors)}\n`)
   }

@@ -75,7 +75,10 @@ async function findRunId(client: Runyard, given: string): Promise<string> {
   const [only] = found
   if (!only)
     throw new CommandFailure(`There is no run whose id begins or ends with ${given}.`, {
-      hint: '`runyard list` shows the runs that there are',
+      hint:
+        given.length < 6
+          ? 'six letters or more of the end of an id are needed; `runyard list` shows the runs that there are'
+          : '`runyard list` shows the runs that there are',
     })
   if (found.length === 1 && !has_more) return only.run_id
   const listed = found.map(({ run_id, title }) => oneLine(`${run_id} (${title.slice(0, 40)})`)).join(', ')

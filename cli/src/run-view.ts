@@ -1,14 +1,19 @@
 import type { MessageDeltaEvent, RunEvent, RunStreamEvent } from '@runyard/client'
 import { TextCleaner } from './clean-text.ts'
+import { readEdit } from './edit-diff.ts'
 import { nextTry, noteOf } from './event-note.ts'
+import { MarkdownWriter, renderMarkdown } from './markdown.ts'
 import { oneLine } from './one-line.ts'
 import type { Output } from './output.ts'
+import { formatPlan, type PlanStep, pinPlan, readPlan } from './plan-view.ts'
 import { indent, paintState } from './run-text.ts'
 import { StatusLine } from './status-line.ts'
 import { formatDuration } from './time-text.ts'
 import {
   describeResult,
+  FOLDED_LINES,
   fold,
+  foldChange,
   linesOfResult,
   ToolBlock,
   type ToolCall,
@@ -18,6 +23,21 @@ import { hang } from './wrap.ts'
 
 type DataOf<T extends RunEvent['type']> = Extract<RunEvent, { type: T }>['data']
 type Kind = 'text' | 'tool' | 'step' | 'user'
+
+/** A message on its way. */
+interface OpenMessage {
+  length: number
+  held: string
+  cleaner: TextCleaner
+  markdown: MarkdownWriter
+}
+
+export interface ViewOptions {
+  /** All output of all commands, on a terminal too. */
+  full?: boolean | undefined
+  /** What is shown has happened: no spinner, and states are lines. */
+  past?: boolean | undefined
+}
 
 const QUOTED_LINES = 6
 /** In place of a call's id, of a step of the setup. */
@@ -41,7 +61,7 @@ export class RunView {
   readonly #status: StatusLine
   readonly #tools = new Map<string, ToolBlock>()
   /** Text shown so far of messages on their way. */
-  readonly #open = new Map<string, { length: number; held: string; cleaner: TextCleaner }>()
+  readonly #open = new Map<string, OpenMessage>()
   #kind: Kind | null = null
   /** The failure of the provider that was told last, and how often it came again. */
   #failing: { message: string; more: number } | null = null
@@ -55,15 +75,25 @@ export class RunView {
   /** The step of the setup that is under way, and what it prints. */
   #step: ToolBlock | null = null
 
-  constructor(output: Output, options: { full?: boolean | undefined } = {}) {
+  /** The plan as the agent keeps it now, which is shown in place of the one before. */
+  #plan: PlanStep[] | null = null
+  readonly #past: boolean
+  /** The run that is shown, for the command that shows all of it; it is named once. */
+  #run_id = ''
+  #told_whole = false
+
+  constructor(output: Output, { full = false, past = false }: ViewOptions = {}) {
     this.#output = output
-    this.#full = options.full ?? false
-    this.#status = new StatusLine(output)
+    this.#full = full
+    this.#past = past
+    this.#status = new StatusLine(past ? { ...output, terminal: false } : output)
+    this.#status.pin(() => (this.#plan ? pinPlan(this.#plan, output) : []))
   }
 
   show(event: RunStreamEvent): void {
     if (event.type === 'retrying' && this.#isSameFailure(event.data)) return
     this.#tellTries()
+    this.#run_id = event.run_id
     switch (event.type) {
       case 'message.assistant.delta':
         this.#delta(event.data)
@@ -75,7 +105,7 @@ export class RunView {
         this.#userMessage(event.data)
         break
       case 'reasoning':
-        this.#block('text', this.#dim(fold(event.data.text.trim().split('\n'), this.#output).join('\n')))
+        this.#block('text', this.#dim(this.#fold(event.data.text.trim().split('\n')).join('\n')))
         break
       case 'tool.call':
         this.#toolCall(event.data, event.occurred_at)
@@ -102,6 +132,7 @@ export class RunView {
       case 'attempt.lost':
       case 'debug.ended':
         // Its messages and calls are over, or begin anew.
+        this.#endLine()
         this.#open.clear()
         this.#tools.clear()
         this.#step = null
@@ -136,11 +167,24 @@ export class RunView {
     if (!this.#is_paused) this.#note(text)
   }
 
+  /** What was under way when the log ended. */
+  leaveOpen(): void {
+    this.#tellTries()
+    for (const block of this.#tools.values())
+      this.#block('tool', [`▸ ${block.title}`, ...this.#gutter(this.#fold(block.takeRest()))].join('\n'))
+    this.#tools.clear()
+    const step = this.#step?.takeRest() ?? []
+    if (this.#step)
+      this.#block('tool', [`▸ ${this.#step.title}`, ...this.#gutter(this.#fold(step))].join('\n'))
+  }
+
   /** The last words about the run, after a blank line. */
   finish(text: string): void {
     this.#tellTries()
     this.#endLine()
     this.#status.hide()
+    if (this.#plan && this.#pins()) this.#block('step', formatPlan(this.#plan, this.#output).join('\n'), true)
+    this.#plan = null
     this.#output.write(`${this.#kind === null ? '' : '\n'}${text}\n`)
   }
 
@@ -162,7 +206,7 @@ export class RunView {
   #delta({ message_id, text }: MessageDeltaEvent['data']): void {
     // Half a line cannot be shown where lines are the unit; the whole message follows.
     if (!this.#output.terminal) return
-    const open = this.#open.get(message_id) ?? { length: 0, held: '', cleaner: new TextCleaner() }
+    const open = this.#open.get(message_id) ?? this.#openMessage()
     this.#open.set(message_id, open)
     if (this.#writing !== message_id) {
       this.#begin('text')
@@ -174,19 +218,25 @@ export class RunView {
     open.held = told.endsWith('\r') ? '\r' : ''
     const piece = told.slice(0, told.length - open.held.length)
     open.length += piece.length
-    this.#output.write(this.#output.raw ? piece : open.cleaner.push(splitReturns(piece)))
+    this.#output.write(this.#output.raw ? piece : open.markdown.push(open.cleaner.push(splitReturns(piece))))
   }
 
+  #openMessage = (): OpenMessage => ({
+    ...{ length: 0, held: '', cleaner: new TextCleaner() },
+    markdown: new MarkdownWriter(this.#output),
+  })
+
   #message({ message_id, text }: DataOf<'message.assistant'>): void {
-    const shown = this.#open.get(message_id)?.length ?? 0
-    this.#open.delete(message_id)
-    const rest = this.#clean(splitReturns(text.slice(shown)))
+    const open = this.#open.get(message_id)
+    const rest = this.#clean(splitReturns(text.slice(open?.length ?? 0)))
     if (this.#writing !== message_id) {
-      this.#block('text', rest.trim())
+      this.#open.delete(message_id)
+      this.#block('text', this.#renders() ? renderMarkdown(rest.trim(), this.#output) : rest.trim())
       return
     }
-    this.#output.write(rest.trimEnd())
+    this.#output.write(this.#output.raw || !open ? rest.trimEnd() : open.markdown.push(rest.trimEnd()))
     this.#endLine()
+    this.#open.delete(message_id)
     this.#wait('Working')
   }
 
@@ -198,7 +248,7 @@ export class RunView {
       this.#full || lines.length <= QUOTED_LINES + 1 ? lines : [...lines.slice(0, QUOTED_LINES), '…']
     const { colors } = this.#output
     const quoted = shown.map((line, at) =>
-      `${at === 0 ? colors.cyan('›') : ' '} ${colors.bold(line)}`.trimEnd(),
+      `${at === 0 ? colors.cyan('›') : ' '} ${hang(colors.bold(line), 2, this.#output.columns())}`.trimEnd(),
     )
     if (author) quoted[0] += this.#dim(`  (${oneLine(author)})`)
     this.#block('user', quoted.join('\n'))
@@ -207,6 +257,8 @@ export class RunView {
   #toolCall(call: ToolCall, occurred_at: string): void {
     const block = new ToolBlock(call, Date.parse(occurred_at), this.#output)
     this.#tools.set(call.tool_call_id, block)
+    const plan = readPlan(call)
+    if (plan) this.#plan = plan
     if (this.#folds()) this.#showRunning()
     else this.#open_block(call.tool_call_id, block)
   }
@@ -231,18 +283,37 @@ export class RunView {
     const outcome = describeResult(result, Date.parse(occurred_at) - block.started_at)
     const painted = result.is_error ? colors.red(outcome) : this.#dim(outcome)
     const rest = block.takeRest()
-    const told = fold(linesOfResult(result, block.printed), this.#output)
+    const plan = readPlan(block.call)
+    const change = result.is_error ? [] : this.#changeOf(block.call)
+    // Both say what was done.
+    const is_told = plan !== null || change.length > 0
+    const told = is_told && !result.is_error ? [] : this.#fold(linesOfResult(result, block.printed))
     if (this.#folds()) {
-      const shown = [...fold(rest, this.#output), ...told]
+      if (plan && this.#pins()) {
+        this.#showRunning()
+        return
+      }
+      const steps = plan ? formatPlan(plan, this.#output) : []
+      const shown = [...this.#fold(rest), ...told]
       this.#block('tool', `${mark} ${block.title}  ${painted}`, this.#is_tall)
-      this.#print(this.#gutter(shown))
-      this.#is_tall = shown.length > 0
+      this.#print([...this.#gutter(shown), ...this.#aside([...change, ...steps])])
+      this.#is_tall = shown.length + change.length + steps.length > 0
       this.#showRunning()
       return
     }
     if (this.#current !== result.tool_call_id) this.#open_block(result.tool_call_id, block)
-    this.#print([...this.#gutter([...rest, ...told]), `  ${mark} ${painted}`])
+    this.#print([
+      ...this.#gutter([...rest, ...told]),
+      ...this.#aside([...change, ...(plan ? formatPlan(plan, this.#output) : [])]),
+      `  ${mark} ${painted}`,
+    ])
     this.#current = null
+  }
+
+  #changeOf(call: ToolCall): string[] {
+    const lines = readEdit(call)
+    if (!this.#full && this.#folds()) return foldChange(lines, this.#output, this.#wholeOf(lines.length))
+    return foldChange(lines, { ...this.#output, columns: () => undefined })
   }
 
   #setup({ phase, name, status, ...ended }: DataOf<'setup'>, occurred_at: string): void {
@@ -282,7 +353,7 @@ export class RunView {
       return
     }
     const { output = '', first_error } = ended
-    const shown = output.trim() ? fold(output.trimEnd().split('\n'), this.#output) : []
+    const shown = output.trim() ? this.#fold(output.trimEnd().split('\n')) : []
     // What was printed after it may have pushed it out.
     const first =
       first_error && !shown.some((line) => line.includes(first_error)) ? [oneLine(first_error), '…'] : []
@@ -305,7 +376,7 @@ export class RunView {
 
   #state({ state, attempt }: DataOf<'run.state'>): void {
     const waiting = WAITING[state]
-    if (!this.#output.terminal) {
+    if (!this.#output.terminal || this.#past) {
       const again = state === 'CLAIMED' && attempt > 1 ? this.#dim(` attempt ${attempt}`) : ''
       this.#block('step', `${this.#dim('·')} ${paintState(state, this.#output.colors)}${again}`)
     }
@@ -315,6 +386,24 @@ export class RunView {
 
   /** Whether calls are shown when they end, with their output folded. */
   #folds = (): boolean => this.#output.terminal && !this.#full
+
+  /** Whether the plan stands in one place, above the spinner. */
+  #pins = (): boolean => this.#folds() && !this.#past
+
+  /** Whether somebody reads this on a terminal. */
+  #renders = (): boolean => this.#output.columns() !== undefined && !this.#output.raw
+
+  #fold(lines: readonly string[]): string[] {
+    if (this.#full && this.#output.terminal) return [...lines]
+    return fold(lines, this.#output, this.#wholeOf(lines.length))
+  }
+
+  /** The command that shows all, where something is left out for the first time. */
+  #wholeOf(count: number): string {
+    if (!this.#output.terminal || count <= FOLDED_LINES + 1 || this.#told_whole) return ''
+    this.#told_whole = true
+    return `runyard logs ${this.#output.id(this.#run_id)} --full`
+  }
 
   #open_block(id: string, block: ToolBlock): void {
     const again = this.#current !== null || this.#kind === 'tool'
@@ -367,11 +456,16 @@ export class RunView {
   }
 
   #endLine(): void {
-    if (this.#writing !== null) this.#output.write('\n')
+    if (this.#writing !== null) {
+      const rest = this.#output.raw ? '' : (this.#open.get(this.#writing)?.markdown.end() ?? '')
+      this.#output.write(`${rest}\n`)
+    }
     this.#writing = null
   }
 
   #gutter = (lines: readonly string[]): string[] => lines.map((line) => this.#dim(indent(`│ ${line}`)))
+  /** Beside the gutter in its own colours. */
+  #aside = (lines: readonly string[]): string[] => lines.map((line) => `${this.#dim('  │')} ${line}`)
   #clean = (text: string): string => this.#output.clean(text)
   #dim = (text: string): string => this.#output.colors.dim(text)
 }

@@ -13,7 +13,9 @@ export class StatusLine {
   #paused = false
   #timer: NodeJS.Timeout | undefined
   #frame = 0
-  #shown = false
+  #shown = 0
+  /** Whole lines above the spinner. */
+  #pinned: () => readonly string[] = () => []
 
   constructor(output: Output) {
     this.#output = output
@@ -23,6 +25,13 @@ export class StatusLine {
   show(text: () => string): void {
     this.#text = text
     this.resume()
+  }
+
+  /** Lines that stand above the spinner as long as something goes on. */
+  pin(lines: () => readonly string[]): void {
+    this.#erase()
+    this.#pinned = lines
+    this.#draw()
   }
 
   /** Nothing is going on. */
@@ -70,15 +79,19 @@ export class StatusLine {
     // Without a terminal there is nothing that could be overwritten.
     if (!text || this.#paused || columns === undefined) return
     this.#frame += 1
-    this.#output.eraseLine()
+    if (this.#shown === 0) this.#output.eraseLine()
+    this.#erase()
+    const pinned = this.#pinned()
+    if (pinned.length > 0) this.#output.write(`${pinned.join('\n')}\n`)
     // A line that wraps could not be erased, and what is cut off may be the end of a colour.
     const line = truncate(`${FRAMES[this.#frame % FRAMES.length]} ${text()}`, columns - 1)
     this.#output.write(line + colors.reset(''))
-    this.#shown = true
+    this.#shown = pinned.length + 1
   }
 
   #erase(): void {
-    if (this.#shown) this.#output.eraseLine()
-    this.#shown = false
+    if (this.#shown > 0) this.#output.eraseLine()
+    if (this.#shown > 1) this.#output.eraseLines(this.#shown - 1)
+    this.#shown = 0
   }
 }

@@ -1,4 +1,5 @@
 import type { RunEvent } from '@runyard/client'
+import type { ChangedLine } from './edit-diff.ts'
 import type { Output } from './output.ts'
 import { truncate, widthOf } from './table.ts'
 import { formatDuration } from './time-text.ts'
@@ -7,7 +8,7 @@ export type ToolCall = Extract<RunEvent, { type: 'tool.call' }>['data']
 export type ToolResult = Extract<RunEvent, { type: 'tool.result' }>['data']
 
 /** Lines of output shown of a finished call on a terminal, unless all are asked for. */
-const FOLDED_LINES = 10
+export const FOLDED_LINES = 10
 /** Columns of a title where no terminal sets a limit. */
 const TITLE_LENGTH = 130
 /** A reason up to this length stands beside the title, a longer one below it. */
@@ -19,6 +20,7 @@ const FIGURES_LENGTH = 28
 
 /** A tool call on its way: its title, and what it printed, by lines. */
 export class ToolBlock {
+  readonly call: ToolCall
   readonly title: string
   readonly started_at: number
   readonly #output: Output
@@ -29,6 +31,7 @@ export class ToolBlock {
   printed = false
 
   constructor(call: ToolCall, started_at: number, output: Output) {
+    this.call = call
     this.title = titleOf(call, output)
     this.started_at = started_at
     this.#output = output
@@ -114,16 +117,29 @@ export function linesOfResult(result: ToolResult, printed: boolean): string[] {
   return [...first, ...notes.filter((line) => !/^\[exit code \d+\]$/.test(line))]
 }
 
-/** The end of long output, and how much was left out. */
-export function fold(lines: readonly string[], output: Output): string[] {
+/** The end of long output, and how much was left out. `whole`: the command that shows all of it. */
+export function fold(lines: readonly string[], output: Output, whole = ''): string[] {
   const columns = output.columns()
   if (lines.length <= FOLDED_LINES + 1)
     return columns ? lines.map((line) => truncate(line, columns - 4)) : [...lines]
   const shown = lines.slice(-FOLDED_LINES)
   return [
-    output.colors.italic(`… ${lines.length - shown.length} earlier lines`),
+    output.colors.italic(`… ${lines.length - shown.length} earlier lines${whole && `: ${whole}`}`),
     ...(columns ? shown.map((line) => truncate(line, columns - 4)) : shown),
   ]
+}
+
+/** The beginning of a change, and how much of it was left out. */
+export function foldChange(lines: readonly ChangedLine[], output: Output, whole = ''): string[] {
+  const { colors, columns } = output
+  const width = columns()
+  const shown = lines.length <= FOLDED_LINES + 1 ? lines : lines.slice(0, FOLDED_LINES)
+  const painted = shown.map(({ sign, text }) => {
+    const line = `${sign} ${output.clean(text).replaceAll('\t', '  ')}`
+    return colors[sign === '+' ? 'green' : 'red'](width ? truncate(line, width - 4) : line)
+  })
+  const more = lines.length - shown.length
+  return more > 0 ? [...painted, colors.dim(`… ${more} more lines${whole && `: ${whole}`}`)] : painted
 }
 
 const isShort = (text: string): boolean => text.length <= SHORT_REASON && !text.includes('\n')

@@ -132,7 +132,10 @@ test('output of two calls at once stays apart', () => {
 test('on a terminal a call is one line when it ends, with the end of its output', () => {
   const events = [call('c1', 'make'), printed('c1', lines(30)), result('c1')]
   const text = settled(show(events, 80))
-  assert.match(text, /^✓ \$ make {2}1\.5 s\n {2}│ … 20 earlier lines\n {2}│ line 21\n/)
+  assert.match(
+    text,
+    /^✓ \$ make {2}1\.5 s\n {2}│ … 20 earlier lines: runyard logs r1 --full\n {2}│ line 21\n/,
+  )
   assert.match(text, / {2}│ line 30\n\nThe end\.\n$/)
   assert.match(show(events, 80), /⠙ \$ make/)
   assert.match(settled(show(events, 80, true)), /│ line 1\n/)
@@ -308,4 +311,57 @@ test('a provider that fails again in the same way is told once, and counted', ()
   const written = show(events, 60)
   assert.match(written, /The same again, trying again in 1 s \(3\)/)
   assert.deepEqual(settled(written).match(/↻.*/g), piped.match(/↻.*/g))
+})
+
+const edit = event('tool.call', {
+  tool_call_id: 'e1',
+  name: 'edit',
+  title: 'edit a.js',
+  input: { path: 'a.js', old_text: 'a\nb\n', new_text: 'a\nc\n' },
+})
+const edited = event('tool.result', {
+  tool_call_id: 'e1',
+  is_error: false,
+  duration_ms: 10,
+  output: 'Changed a.js at line 1.',
+})
+const planned = (tool_call_id: string, status: string): RunEvent[] => [
+  event('tool.call', { tool_call_id, name: 'plan', input: { steps: [{ step: 'Try it', status }] } }),
+  event('tool.result', { tool_call_id, is_error: false, duration_ms: 10, output: 'The plan is kept.' }),
+]
+
+test('an edit is a diff, and one that failed says why', () => {
+  assert.equal(show([edit, edited]), '▸ edit a.js\n  │ - b\n  │ + c\n  ✓ 10 ms\n\nThe end.\n')
+  assert.equal(settled(show([edit, edited], 60)), '✓ edit a.js  10 ms\n  │ - b\n  │ + c\n\nThe end.\n')
+  const failed = { ...edited, data: { ...edited.data, is_error: true, output: 'old_text is missing' } }
+  assert.match(show([edit, failed as RunEvent]), /^▸ edit a\.js\n {2}✗ old_text is missing · 10 ms\n/)
+})
+
+test('a plan stands in one place of a terminal, and once in what is left; in a pipe each time', () => {
+  const events = [...planned('p1', 'in_progress'), call('c1', 'make'), result('c1'), ...planned('p2', 'done')]
+  const text = show(events, 60)
+  assert.match(text, /Plan: 0 of 1 done\n▸ Try it\n/)
+  // Above the line of what goes on, and taken back with it.
+  assert(text.includes('\u001b[2A\r\u001b[J'), JSON.stringify(text))
+  assert.match(text, /☑ Try it\n\nThe end\.\n$/)
+  assert.equal(
+    show(events)
+      .match(/[▸☑] Try it/g)
+      ?.join(),
+    '▸ Try it,☑ Try it',
+  )
+})
+
+test('what an agent says is rendered on a terminal, and as it came in a pipe', () => {
+  const said = event('message.assistant', {
+    message_id: 'm1',
+    text: '# Done\n\nThe **sum** is right now, and all the tests of it pass again.',
+  })
+  assert.equal(
+    settled(show([said], 30)),
+    'Done\n\nThe sum is right now, and all\nthe tests of it pass again.\n\nThe end.\n',
+  )
+  assert.match(show([said]), /^# Done\n\nThe \*\*sum\*\*/)
+  const streamed = settled(show([delta(0, '# Do'), delta(4, 'ne\n\nThe **su'), said], 30))
+  assert.equal(streamed, settled(show([said], 30)))
 })

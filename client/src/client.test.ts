@@ -129,6 +129,12 @@ test('an abort ends a stream, even when more events have come already', async (t
   assert.equal(count, 1)
 })
 
+test('a filter of a deletion that is undefined is refused, since without it more would go', async () => {
+  const client = new Runyard({ apiKey: 'k', baseURL: 'http://127.0.0.1:9' })
+  const creator = process.env.RUNYARD_NOBODY as string
+  await assert.rejects(client.runs.deleteMany({ state: ['FAILED'], creator }), /creator is undefined/)
+})
+
 test('parameters may be handed on with their type, and fields that are undefined', async (t) => {
   const { client, received } = await serve(t, [
     json({ run_id: 'r1', state: 'QUEUED' }),

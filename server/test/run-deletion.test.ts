@@ -233,12 +233,13 @@ onFace('deleted runs', (service) => {
       const answer = await fetch(`${base_url}${path}`, {
         headers: { authorization: `Bearer ${keys.admin}`, accept: 'text/event-stream' },
       })
-      return answer.text()
+      assert.equal(answer.status, 200)
+      return answer
     }
     const streams = [
-      open(`/agent/runs/${run_id}/events?follow=true`),
-      open(`/agent/events/stream?run_ids=${run_id}`),
-    ]
+      await open(`/agent/runs/${run_id}/events?follow=true`),
+      await open(`/agent/events/stream?run_ids=${run_id}`),
+    ].map((answer) => answer.text())
     const deleting = remove(run_id, '?cancel=true')
     await until('the run is cancelled', async () => (await admin.get(run_id)).state === 'CANCELLED')
     await worker.release(lease)

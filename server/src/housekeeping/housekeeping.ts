@@ -33,6 +33,8 @@ const RETRY_MS = 30 * SECOND_MS
 const RUNS_AT_ONCE = 100
 const EVENTS_AT_ONCE = 2_000
 const FILES_AT_ONCE = 100
+/** Of these at the same time, since a storage may be far. */
+const FILES_BESIDE = 10
 const ENTRIES_AT_ONCE = 500
 /** After each part as long a rest, and half as long again: others come first. */
 const REST = 1.5
@@ -168,7 +170,9 @@ export class Housekeeping {
     const files = await readRemovedFiles(db, FILES_AT_ONCE)
     if (files.length === 0) return false
     // What another row names is that row's from now on.
-    for (const { blob_key, is_named } of files) if (!is_named) await this.#blobs.delete(blob_key)
+    const unnamed = files.filter(({ is_named }) => !is_named).map(({ blob_key }) => blob_key)
+    for (let at = 0; at < unnamed.length; at += FILES_BESIDE)
+      await Promise.all(unnamed.slice(at, at + FILES_BESIDE).map((blob_key) => this.#blobs.delete(blob_key)))
     await forgetFiles(
       db,
       files.map(({ blob_key }) => blob_key),

@@ -132,8 +132,16 @@ const DISK_FULL =
 const isDiskFull = (error: unknown): boolean =>
   error instanceof Error && (error as { code?: unknown }).code === '53100'
 
+/** A row about a run was to be stored just when the run was deleted. */
+const namesNoRun = (error: unknown): boolean => {
+  const { code, constraint } = (error ?? {}) as { code?: unknown; constraint?: unknown }
+  return code === '23503' && /_run_id_fkey$/.test(String(constraint))
+}
+
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
+  if (namesNoRun(error))
+    return new AppError('resource_not_found', 'There is no run with this id.', { cause: error })
   if (isDiskFull(error)) {
     return new AppError('resource_unavailable', DISK_FULL, { headers: { 'retry-after': '2' }, cause: error })
   }

@@ -1,10 +1,4 @@
-import type { ToolCall } from './tool-block.ts'
-
-/** A line of a change: taken away, or put in its place. */
-export interface ChangedLine {
-  sign: '-' | '+'
-  text: string
-}
+import type { ChangedLine, ToolCall } from './tool-block.ts'
 
 /** Agents call the texts of an edit differently: the built-in one, Claude Code, opencode, and others. */
 const OLD = ['old_text', 'old_string', 'oldString', 'old_str']

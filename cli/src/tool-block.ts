@@ -1,8 +1,13 @@
 import type { RunEvent } from '@runyard/client'
-import type { ChangedLine } from './edit-diff.ts'
 import type { Output } from './output.ts'
 import { truncate, widthOf } from './table.ts'
 import { formatDuration } from './time-text.ts'
+
+/** A line of a change: taken away, or put in its place. */
+export interface ChangedLine {
+  sign: '-' | '+'
+  text: string
+}
 
 export type ToolCall = Extract<RunEvent, { type: 'tool.call' }>['data']
 export type ToolResult = Extract<RunEvent, { type: 'tool.result' }>['data']

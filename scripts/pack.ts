@@ -1,11 +1,11 @@
-/** `npm run pack`: builds what is to be published, ready to be installed, in dist/. Prints the paths. */
-import { relative } from 'node:path'
+/** `npm run pack [-- FOLDER]`: builds what is to be published, ready to be installed, in dist/ or the folder. Prints the paths. */
+import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packClient } from './pack-client.ts'
 import { packCommand } from './pack-command.ts'
 import { packPython } from './pack-python.ts'
 
-const dist = fileURLToPath(new URL('../dist', import.meta.url))
+const dist = resolve(process.argv[2] ?? fileURLToPath(new URL('../dist', import.meta.url)))
 const print = (file: string): void => console.log(relative(process.cwd(), file))
 
 print(await packCommand(dist))

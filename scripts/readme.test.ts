@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { temporaryDirectory } from '../server/test/support/leftovers.ts'
 import { LONG } from '../server/test/support/once.ts'
 import { CACHE_DIR } from '../server/test/support/shared-cache.ts'
+import { readVersion } from './named-versions.ts'
 import { Terminal } from './terminal.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -135,7 +136,12 @@ suite('the README', LIMIT, () => {
 
   test('the packages are built', LIMIT, async () => {
     const printed = await second.run(next('second terminal'))
-    for (const file of ['runyard-0.1.0.tgz', 'runyard-client-0.1.0.tgz', 'runyard-0.1.0-py3-none-any.whl'])
+    const version = readVersion(root)
+    for (const file of [
+      `runyard-${version}.tgz`,
+      `runyard-client-${version}.tgz`,
+      `runyard-${version}-py3-none-any.whl`,
+    ])
       assert(printed.includes(`dist/${file}\n`), printed)
   })
 

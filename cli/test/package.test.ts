@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { VERSION } from '../../client/src/version.ts'
 import { type Ended, runTool } from '../../client/test/runtimes/run-tool.ts'
 import { missing, toolPath } from '../../client/test/runtimes/tools.ts'
 import { packCommand } from '../../scripts/pack-command.ts'
@@ -16,6 +17,7 @@ import { SHARED_CACHE } from '../../server/test/support/shared-cache.ts'
 import { copyDependencies, type Manifest } from './copy-dependencies.ts'
 import { printedBy } from './runyard.ts'
 
+const ARCHIVE = `runyard-${VERSION}.tgz`
 const LIMIT = { timeout: 600_000 }
 const directory = mkdtempSync(join(tmpdir(), 'runyard package ü-'))
 const project = join(directory, 'project')
@@ -73,7 +75,7 @@ after(async () => {
 }, LIMIT)
 
 test('it holds no TypeScript, and nothing that reports an installation', async () => {
-  const { stdout } = await runTool('tar', ['-tzf', join(directory, 'runyard-0.1.0.tgz')])
+  const { stdout } = await runTool('tar', ['-tzf', join(directory, ARCHIVE)])
   assert.deepEqual(
     stdout.split('\n').filter((file) => /\.ts$|\.test\.|@scarf/.test(file)),
     [],
@@ -81,7 +83,7 @@ test('it holds no TypeScript, and nothing that reports an installation', async (
   // The code of other packages comes with their licenses.
   const { stdout: licenses } = await runTool('tar', [
     '-xzOf',
-    join(directory, 'runyard-0.1.0.tgz'),
+    join(directory, ARCHIVE),
     'package/bundle/THIRD-PARTY-LICENSES.txt',
   ])
   for (const name of ['fastify', 'zod', 'pg', '@aws-sdk/client-s3'])

@@ -43,6 +43,8 @@ function fault(page: string, url: string): string | null {
     ? url.slice(ADDRESS.length).replace(/^\/(blob|tree)\/main\//, '/')
     : null
   if (own === null && /^[a-z]+:/.test(url)) return null
+  // A form of the forge, which is no file.
+  if (own === '/security/advisories/new') return null
   const [path = '', anchor] = decodeURI(own ?? url).split('#')
   const from = own === null ? join(root, page, '..') : root
   let target = path === '' && own === null ? page : relative(root, resolve(from, `./${path}`))

@@ -6,7 +6,7 @@ import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { load } from 'js-yaml'
+import { parse } from 'yaml'
 import { z } from 'zod'
 import { createProgram } from '../cli/src/main.ts'
 
@@ -97,7 +97,7 @@ test('CI runs .ci/run for each push to main and each pull request, and may only 
       permissions: z.record(z.string(), z.string()),
       jobs: z.object({ test: z.object({ steps: z.array(z.object({ run: z.string().optional() })) }) }),
     })
-    .parse(load(read('.github/workflows/ci.yml')))
+    .parse(parse(read('.github/workflows/ci.yml')))
   assert.deepEqual(on.push.branches, ['main'])
   assert.deepEqual(permissions, { contents: 'read' })
   assert(jobs.test.steps.some(({ run }) => run === '.ci/run'))
@@ -105,11 +105,11 @@ test('CI runs .ci/run for each push to main and each pull request, and may only 
 })
 
 test('the forms for issues are as GitHub wants them', () => {
-  Chooser.parse(load(read('.github/ISSUE_TEMPLATE/config.yml')))
+  Chooser.parse(parse(read('.github/ISSUE_TEMPLATE/config.yml')))
   const files = globSync('.github/ISSUE_TEMPLATE/!(config).yml', { cwd: root })
   assert(files.length > 1)
   for (const file of files) {
-    const { body } = Form.parse(load(read(file)), { error: () => file })
+    const { body } = Form.parse(parse(read(file)), { error: () => file })
     const ids = body.flatMap((field) => ('id' in field ? [field.id] : []))
     const labels = body.flatMap(({ attributes }) => ('label' in attributes ? [attributes.label] : []))
     assert.equal(new Set(ids).size, ids.length, file)

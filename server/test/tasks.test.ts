@@ -187,7 +187,7 @@ describe('the tasks', { timeout: 580_000 }, () => {
     const page = follow('nightly-job')
     await page.next('prompt')
     assert.match(await page.next('try'), /✓ Succeeded/)
-    assert.match(await page.next('schedule'), /next +\d{4}-/)
+    assert.match(await page.next('schedule'), /next +\w{3}, \d/)
     await page.next('webhook')
     await until('the run of a night', async () => {
       const { stdout } = await run(`runyard schedule history 'Nightly tests'`)
@@ -195,7 +195,7 @@ describe('the tasks', { timeout: 580_000 }, () => {
     })
     await run(`runyard schedule pause 'Nightly tests'`)
     assert.match(await page.next('morning'), /created/i)
-    assert.match(await page.next('change'), /It is paused[\s\S]*Next: \d/)
+    assert.match(await page.next('change'), /It is paused[\s\S]*Next: \w{3}, \d/)
     await run(`runyard schedule delete 'Nightly tests'`)
     page.done()
   })
@@ -266,7 +266,7 @@ describe('the tasks', { timeout: 580_000 }, () => {
     places.IDENTITY_ID = /^[0-9a-f-]{36}$/m.exec(await type(create))?.[0] ?? ''
     assert.match(await type(key), /ry_\w+/)
     assert.match(await page.next('grants'), /Ada Lovelace/)
-    assert.match(await page.next('watch'), /agent oz[\s\S]*createAgentIdentity/)
+    assert.match(await page.next('watch'), /Agent\n +oz[\s\S]*createAgentIdentity/)
     assert.match(await page.next('leave'), /disabled/i)
     page.done()
   })

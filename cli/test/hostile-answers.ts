@@ -107,7 +107,9 @@ export function answerSchema(method: string, path: string): Schema | undefined {
 export function findOperation(method: string, path: string): Operation | undefined {
   for (const [template, operations] of Object.entries(document.paths)) {
     const pattern = new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`)
-    if (pattern.test(path)) return operations[method.toLowerCase()]
+    const operation = operations[method.toLowerCase()]
+    // `/agent/runs/delete` looks like a run as well, to which nothing is posted.
+    if (operation && pattern.test(path)) return operation
   }
   return undefined
 }

@@ -33,7 +33,7 @@ const COMMANDS = [
   ['archive', RUN],
   ['unarchive', RUN],
   ['delete', RUN, '--yes'],
-  ['delete', '--before', '30d', '--yes'],
+  ['delete', '--before', '30d', '--dry-run'],
   ['diff', RUN],
   ['diff', RUN, '--stat'],
   ['apply', RUN],

@@ -141,7 +141,8 @@ async function deleteMatching(
   for (let waits = 0; ; ) {
     last = await runs.deleteMany({ ...filters, ...(options.cancel ? { cancel: true } : {}) })
     deleted += last.count
-    if (last.has_more) continue
+    // A service that deletes nothing and says that there is more would keep this going for ever.
+    if (last.has_more && last.count > 0) continue
     const are_stopping = options.cancel && last.open > 0
     if (!are_stopping || waits === MOST_WAITS) break
     waits += 1

@@ -136,24 +136,32 @@ async function deleteMatching(
     return
   }
   await confirm(`Delete ${counted.count} runs for good${open}?`, options, output)
-  let deleted = 0
-  let last: DeleteRunsResponse
-  for (let waits = 0; ; ) {
-    last = await runs.deleteMany({ ...filters, ...(options.cancel ? { cancel: true } : {}) })
-    deleted += last.count
-    // A service that deletes nothing and says that there is more would keep this going for ever.
-    if (last.has_more && last.count > 0) continue
-    const are_stopping = options.cancel && last.open > 0
-    if (!are_stopping || waits === MOST_WAITS) break
-    waits += 1
-    await wait(STOPPING_MS)
-  }
+  const { deleted, last } = await deletePages(runs, filters, options)
   if (output.format !== 'text') return output.json({ ...last, count: deleted })
   output.line(`Deleted ${deleted} ${deleted === 1 ? 'run' : 'runs'}.${openNote(last)}`)
   if (options.cancel && last.open > 0)
     throw new CommandFailure(`${last.open} runs are still being stopped.`, {
       hint: 'run the same command again',
     })
+}
+
+/** A call deletes some of them: calls until none is left, and with `cancel` until the others have stopped. */
+async function deletePages(
+  runs: Runyard['runs'],
+  filters: DeleteRunsParams,
+  { cancel }: DeleteOptions,
+): Promise<{ deleted: number; last: DeleteRunsResponse }> {
+  let deleted = 0
+  for (let waits = 0; ; ) {
+    const last = await runs.deleteMany({ ...filters, ...(cancel ? { cancel: true } : {}) })
+    deleted += last.count
+    // A service that deletes nothing and says that there is more would keep this going for ever.
+    if (last.has_more && last.count > 0) continue
+    const are_stopping = cancel && last.open > 0
+    if (!are_stopping || waits === MOST_WAITS) return { deleted, last }
+    waits += 1
+    await wait(STOPPING_MS)
+  }
 }
 
 const openNote = ({ open }: DeleteRunsResponse): string =>

@@ -31,7 +31,7 @@ test('one is made, shown, listed, changed, paused, resumed and deleted', LIMIT, 
   )
   assert.match(shown.stdout, /\noverlap +allow\n[\s\S]*\n\nReview what is open\.\n$/)
   const listed = await schedule('list')
-  assert.match(listed.stdout, /^SCHEDULE +NAME +CRON +ZONE +NEXT +LAST RUN +OF\n/)
+  assert.match(listed.stdout, /^SCHEDULE +NAME +CRON +ZONE +NEXT +LAST RUN +SCOPE\n/)
   assert.match(listed.stdout, / Review +0 9 \* \* 1-5 +Asia\/Tokyo +in \d+[dhms] +team\n/)
 
   const changed = await schedule('update', 'Review', '--cron', '30 8 * * *', '--metadata', 'more=b')

@@ -18,6 +18,7 @@ const TEXTS = [
   'README.md',
   'client/README.md',
   'client/src/version.ts',
+  'docs/tasks/README.md',
   'python/README.md',
   'server/src/harness/mcp-client.ts',
 ]

@@ -50,6 +50,7 @@ const TAKEN: Record<string, Fields> = {
   'config.fallback_model_ids': { config: { fallback_model_ids: [] } },
   'config.base_prompt': { config: { base_prompt: '' } },
   'config.environment_id': { config: { environment_id: 'plain' } },
+  'config.repositories': { config: { repositories: [] } },
   'config.skill_spec': { config: { skill_spec: 'acme/site:deploy' } },
   'config.skills': { config: { skills: ['acme/site:deploy'] } },
   'config.mcp_servers': { config: { mcp_servers: {} } },

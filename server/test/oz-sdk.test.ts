@@ -314,6 +314,7 @@ describe('oz-agent-sdk', () => {
       ['schedule_id', () => ({ schedule_id: 'daily' }), []],
       ['trigger_id', () => ({ trigger_id: '01900000-0000-7000-8000-000000000000' }), []],
       ['run_id_prefix', () => ({ run_id_prefix: ids.parent }), ['parent']],
+      ['run_id_suffix', () => ({ run_id_suffix: ids.parent.slice(-8) }), ['parent']],
       ['ancestor_run_id', () => ({ ancestor_run_id: ids.parent }), ['child']],
       ['artifact_type', () => ({ artifact_type: 'FILE' }), ['artifact']],
       ['another artifact_type', () => ({ artifact_type: 'PLAN' }), []],

@@ -80,8 +80,8 @@ const viewerWrites = (path: string): HostileCase => ({
 /** Methods, paths, queries, headers and keys that no honest client sends. */
 export const HOSTILE_REQUESTS: HostileCase[] = [
   noMethod('PUT', RUNS, 'POST, GET, HEAD'),
-  noMethod('DELETE', ONE_RUN, 'GET, HEAD'),
-  noMethod('PATCH', ONE_RUN, 'GET, HEAD'),
+  noMethod('DELETE', RUNS, 'POST, GET, HEAD'),
+  noMethod('PUT', ONE_RUN, 'GET, HEAD, DELETE, PATCH'),
   noMethod('POST', '/agent/models', 'GET, HEAD'),
   noMethod('GET', '/agent/run', 'POST'),
   noMethod('GET', `${ONE_RUN}/cancel`, 'POST'),

@@ -248,7 +248,7 @@ export const RUN_EXAMPLES = {
   deleteRun: {
     client: 'runs.delete',
     path: { run_id: RUN_ID },
-    query: { cancel: 'true' },
+    query: { cancel: true },
     answer: { run_id: RUN_ID, deleted: 3 },
   },
   deleteRuns: {

@@ -3,7 +3,7 @@ import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import type { DeleteRunsRequest } from '../../contract/run-deletion.ts'
-import { transact } from '../../store/db.ts'
+import { type Db, transact } from '../../store/db.ts'
 import {
   countDeletable,
   deleteTree,
@@ -13,7 +13,7 @@ import {
   notYours,
   readTree,
 } from '../../store/run-trees.ts'
-import { archiveRun, renameRun } from '../../store/runs.ts'
+import { archiveRun, findRun, renameRun } from '../../store/runs.ts'
 import { cancelRuns } from '../../store/transitions.ts'
 import { entryOf } from '../audit.ts'
 import type { Services } from '../context.ts'
@@ -81,20 +81,27 @@ export function serveRunDeletion(app: FastifyInstance, services: Services): void
     const run_id = requireRunId(params.run_id)
     if (!(await renameRun(store.db, run_id, actor, body.title.trim()))) throw noSuchRun()
     watch.touchRun(run_id)
-    return show(services, run_id, actor)
+    return show(services, store.db, run_id, actor)
   })
 
   for (const archived of [true, false])
-    serve(app, services, archived ? ROUTES.archiveRun : ROUTES.unarchiveRun, async ({ params, actor }) => {
+    serve(app, services, archived ? ROUTES.archiveRun : ROUTES.unarchiveRun, async (call) => {
+      const { params, actor } = call
       const run_id = requireRunId(params.run_id)
-      await archiveRun(store.db, run_id, actor, archived)
+      const sent = await sendOnce(store.db, call, async (db) => {
+        await archiveRun(db, run_id, actor, archived)
+        return { status: 200, body: await show(services, db, run_id, actor) }
+      })
       watch.touchRun(run_id)
-      return show(services, run_id, actor)
+      return sent
     })
 }
 
-const show = async (services: Services, run_id: string, actor: Actor) =>
-  viewRun(await requireRun(services, run_id, actor), linkFor(services, actor))
+async function show(services: Services, db: Db, run_id: string, actor: Actor) {
+  const run = await findRun(db, run_id, actor)
+  if (!run) throw noSuchRun()
+  return viewRun(run, linkFor(services, actor))
+}
 
 /** Throws where nothing says which runs are meant. */
 function readFilter({ all, archived = 'all', ...filter }: DeleteRunsRequest) {

@@ -16,6 +16,8 @@ const QUIET_ROUNDS = 3
 const LIMIT_MS = 1000
 /** Of a process that does not run: stopped, or traced and stopped. */
 const STANDS = 'Tt'
+/** Of one that waits for a disk, or for its child after `vfork(2)`: no stop reaches it before that is over. */
+const UNINTERRUPTIBLE = 'D'
 
 /**
  * Freezing and killing without control groups: the processes `isRoot` names and all their descendants, looked up in
@@ -29,14 +31,28 @@ export async function signalTree(
 ): Promise<void> {
   await signalAll(isRoot, signal)
   if (signal === 'SIGCONT') return
-  const isLeft = ({ state }: ProcessEntry) => signal === 'SIGKILL' || !STANDS.includes(state)
-  const left = () => findEntries(isRoot).filter(isLeft).length
+  const left = () => {
+    const entries = findEntries(isRoot)
+    return signal === 'SIGKILL' ? entries.length : findRunning(entries).length
+  }
   // A signal that is on its way needs no other; what was forked meanwhile does.
   if (await until(() => left() === 0, LIMIT_MS / 2)) return
   await signalAll(isRoot, signal)
   if (await until(() => left() === 0, LIMIT_MS / 2)) return
   const done = signal === 'SIGKILL' ? 'killed' : 'stopped'
   throw new SandboxFault(`${left()} processes of the sandbox could not be ${done} in time`)
+}
+
+/**
+ * Those that do not stand. After `vfork(2)`, with which shells start programs, a parent waits for its child in a sleep that no
+ * stop reaches: where the child was stopped first, the parent stands as well, and stops when the child goes on.
+ */
+function findRunning(entries: readonly ProcessEntry[]): ProcessEntry[] {
+  const stand = entries.filter(({ state }) => STANDS.includes(state))
+  const held_up = new Set(stand.map(({ parent }) => parent))
+  return entries.filter(
+    ({ pid, state }) => !STANDS.includes(state) && !(state === UNINTERRUPTIBLE && held_up.has(pid)),
+  )
 }
 
 async function signalAll(isRoot: (pid: number) => boolean, signal: NodeJS.Signals): Promise<void> {

@@ -73,6 +73,8 @@ class AmbientAgentConfigParam(TypedDict, total=False):
     base_prompt: str
     """Instructions put before the conversation."""
     environment_id: str
+    repositories: Sequence[EnvironmentRepositoryParam | EnvironmentRepository]
+    """Where the run works without an environment."""
     skill_spec: str
     skills: Sequence[str]
     mcp_servers: Mapping[str, MCPServerConfigParam | MCPServerConfig]
@@ -264,6 +266,8 @@ class ListRunsParams(RequestOptions, total=False):
     """The same, with `True`."""
     run_id_prefix: str | None
     """The beginning of the id."""
+    run_id_suffix: str | None
+    """The end of the id."""
     ancestor_run_id: str | None
     artifact_type: Literal["PLAN", "PULL_REQUEST", "SCREENSHOT", "FILE", "DIFF", "EXTERNAL_REFERENCE"] | None
     reference_url: str | None
@@ -315,6 +319,8 @@ class DeleteRunsParams(RequestOptions, total=False):
     """The same, with `True`."""
     run_id_prefix: str
     """The beginning of the id."""
+    run_id_suffix: str
+    """The end of the id."""
     ancestor_run_id: str
     artifact_type: Literal["PLAN", "PULL_REQUEST", "SCREENSHOT", "FILE", "DIFF", "EXTERNAL_REFERENCE"]
     reference_url: str

@@ -77,6 +77,10 @@ const GROUPS: Record<string, readonly Module[]> = {
       words: ['serve', 'worker', 'migrate'],
       load: async () => (await import('./commands/service.ts')).addServiceCommands,
     },
+    {
+      words: ['login', 'logout', 'whoami', 'profile'],
+      load: async () => (await import('./commands/login.ts')).addLoginCommands,
+    },
     { words: ['status'], load: async () => (await import('./commands/status.ts')).addStatusCommand },
     { words: ['doctor'], load: async () => (await import('./commands/doctor.ts')).addDoctorCommand },
     { words: ['agents'], load: async () => (await import('./commands/agents.ts')).addAgentCommands },

@@ -1,17 +1,8 @@
-import { randomUUID } from 'node:crypto'
-import {
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { homedir } from 'node:os'
+import { existsSync, linkSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { CommandFailure, EXIT } from './failure.ts'
+import { CommandFailure, EXIT, usageFailure } from './failure.ts'
+import { readPrivately, userFolder, writePrivately } from './private-file.ts'
+import { type Profile, readProfiles } from './profiles.ts'
 import type { Traced, TracedConnection } from './used-connection.ts'
 
 /** How a command reaches a service. */
@@ -21,8 +12,8 @@ export interface Connection {
 }
 
 export interface ConnectionSources {
-  /** From --base-url and --api-key. */
-  flags: Partial<Connection>
+  /** From --base-url, --api-key and --profile. */
+  flags: Partial<Connection> & { profile?: string }
   environment: NodeJS.ProcessEnv
   /** Where the search for `.runyard/client.json` begins; it goes upwards. */
   directory: string
@@ -31,8 +22,8 @@ export interface ConnectionSources {
 const FILE_NAME = 'client.json'
 
 /**
- * Flags, then RUNYARD_BASE_URL and RUNYARD_API_KEY, then the nearest `.runyard/client.json`, then the one of the user's
- * configuration. A key only ever goes to the address it was given with: a stored key is used for its own address alone, and
+ * Flags, then RUNYARD_BASE_URL and RUNYARD_API_KEY, then RUNYARD_PROFILE, then the nearest `.runyard/client.json`, then the login in
+ * use, then the `client.json` of the user's configuration. A key only ever goes to the address it was given with: a stored key is used for its own address alone, and
  * a stored address gets a key from elsewhere only when it is on this machine or the user's own configuration names it.
  */
 export function findConnection(sources: ConnectionSources): Connection {
@@ -42,16 +33,22 @@ export function findConnection(sources: ConnectionSources): Connection {
 
 /** The same, and where each part is from. */
 export function traceConnection({ flags, environment, directory }: ConnectionSources): TracedConnection {
+  if (flags.profile !== undefined) return connectProfile(flags, environment)
   const base_url =
     given(flags.base_url, '--base-url') ?? given(environment.RUNYARD_BASE_URL, 'RUNYARD_BASE_URL')
   const api_key = given(flags.api_key, '--api-key') ?? given(environment.RUNYARD_API_KEY, 'RUNYARD_API_KEY')
   if (base_url && api_key) return { base_url, api_key }
-  const near = findUpwards(directory)
-  const own = readConnection(userFile(environment))
+  const { current, profiles } = readProfiles(environment)
+  const named = environment.RUNYARD_PROFILE
+  const near = named ? ofProfile(findProfile(profiles, named)) : findUpwards(directory)
+  const logins = profiles.map(ofProfile)
+  const own = logins.find(({ name }) => name === current) ?? readConnection(userFile(environment))
   const shadows = (used: StoredConnection | undefined) =>
     used && used === near && own && own.file !== near.file ? { shadowed: own.file } : {}
   if (base_url) {
-    const stored = [near, own].find((file) => file && sameAddress(file.base_url, base_url.value))
+    const stored = [near, own, ...logins, readConnection(userFile(environment))].find(
+      (file) => file && sameAddress(file.base_url, base_url.value),
+    )
     if (stored) return { base_url, api_key: partOf(stored, 'api_key'), ...shadows(stored) }
     throw new CommandFailure(`No API key is known for ${base_url.value}.`, {
       hint: 'give one with --api-key or RUNYARD_API_KEY',
@@ -72,22 +69,50 @@ export function traceConnection({ flags, environment, directory }: ConnectionSou
       ...shadows(stored),
     }
   throw new CommandFailure('No Runyard server is known here.', {
-    hint: 'start one with `runyard dev`, or set RUNYARD_BASE_URL and RUNYARD_API_KEY',
+    hint: 'start one with `runyard dev`, or log in to one: `runyard login URL`',
     exit_code: EXIT.unreachable,
   })
 }
+
+function connectProfile(
+  { profile = '', base_url, api_key }: ConnectionSources['flags'],
+  environment: NodeJS.ProcessEnv,
+) {
+  if (base_url !== undefined || api_key !== undefined)
+    throw usageFailure(
+      '--profile says where the server is and which key is used: leave --base-url and --api-key out.',
+    )
+  const stored = ofProfile(findProfile(readProfiles(environment).profiles, profile))
+  return { base_url: partOf(stored, 'base_url'), api_key: partOf(stored, 'api_key') }
+}
+
+/** Throws where there is none of this name, and says which there are. */
+export function findProfile(profiles: readonly Profile[], name: string): Profile {
+  const found = profiles.find((profile) => profile.name === name)
+  if (found) return found
+  const names = profiles.map((profile) => profile.name)
+  throw usageFailure(
+    `There is no login "${name}".`,
+    names.length > 0 ? `there are: ${names.join(', ')}` : '`runyard login URL` makes one',
+  )
+}
+
+const ofProfile = ({ name, base_url, api_key, file }: Profile): StoredConnection & { name: string } => ({
+  ...{ name, base_url, api_key, file, from: `the login ${name}` },
+})
 
 const given = (value: string | undefined, from: string): Traced | undefined =>
   value ? { value, from } : undefined
 
 const partOf = (stored: StoredConnection, part: keyof Connection): Traced => ({
   value: stored[part],
-  from: stored.file,
+  from: stored.from ?? stored.file,
   file: stored.file,
 })
 
 /** Whether commands are told of a service by a file. */
 export const hasConnection = ({ directory, environment }: Omit<ConnectionSources, 'flags'>): boolean =>
+  readProfiles(environment).current !== undefined ||
   (findUpwards(directory) ?? readConnection(userFile(environment))) !== null
 
 /**
@@ -168,10 +193,11 @@ export const readStoredKey = (data_dir: string): string | undefined =>
 
 interface StoredConnection extends Connection {
   file: string
+  /** What it is called to people; default: the file. */
+  from?: string
 }
 
-const userFile = (environment: NodeJS.ProcessEnv): string =>
-  join(environment.XDG_CONFIG_HOME || join(environment.HOME || homedir(), '.config'), 'runyard', FILE_NAME)
+const userFile = (environment: NodeJS.ProcessEnv): string => join(userFolder(environment), FILE_NAME)
 
 function findUpwards(start: string): StoredConnection | null {
   for (let directory = resolve(start); ; directory = dirname(directory)) {
@@ -182,15 +208,8 @@ function findUpwards(start: string): StoredConnection | null {
 
 /** Null when there is no such file, or it is not a private one of this user: a cloned repository may hold one too. */
 function readConnection(file: string): StoredConnection | null {
-  let text: string
-  try {
-    const { uid, mode } = statSync(file)
-    const is_private = process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0)
-    if (!is_private) return null
-    text = readFileSync(file, 'utf8')
-  } catch {
-    return null
-  }
+  const text = readPrivately(file)
+  if (text === null) return null
   try {
     const { base_url, api_key } = JSON.parse(text) as Partial<Connection>
     if (typeof base_url === 'string' && typeof api_key === 'string') return { base_url, api_key, file }
@@ -201,26 +220,10 @@ function readConnection(file: string): StoredConnection | null {
   })
 }
 
-/** Puts the whole file in its place, by default over one that is there; false when `put` does not replace and one is. */
-function writePrivately(file: string, content: object, put: typeof linkSync = renameSync): boolean {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  const temporary = `${file}.${randomUUID()}`
-  writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
-  try {
-    put(temporary, file)
-    return true
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
-    throw error
-  } finally {
-    rmSync(temporary, { force: true })
-  }
-}
-
 const addressOf = (base_url: string): string => base_url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
-const sameAddress = (a: string, b: string): boolean => addressOf(a) === addressOf(b)
+export const sameAddress = (a: string, b: string): boolean => addressOf(a) === addressOf(b)
 
-function isOnThisMachine(base_url: string): boolean {
+export function isOnThisMachine(base_url: string): boolean {
   const host = URL.parse(base_url)?.hostname ?? ''
   return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }

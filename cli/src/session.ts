@@ -19,6 +19,7 @@ export interface ClientOptions {
   raw?: boolean
   baseUrl?: string
   apiKey?: string
+  profile?: string
 }
 
 export function addClientOptions(command: Command): Command {
@@ -27,6 +28,7 @@ export function addClientOptions(command: Command): Command {
     .option('--raw', 'keep escape sequences and control characters of agents')
     .option('--base-url <url>', 'address of the server (RUNYARD_BASE_URL)')
     .option('--api-key <key>', 'key for the server (RUNYARD_API_KEY)')
+    .option('--profile <name>', 'the login to use (RUNYARD_PROFILE)')
 }
 
 export function openSession(options: ClientOptions): Session {
@@ -35,6 +37,7 @@ export function openSession(options: ClientOptions): Session {
     flags: {
       ...(options.baseUrl ? { base_url: options.baseUrl } : {}),
       ...(options.apiKey ? { api_key: options.apiKey } : {}),
+      ...(options.profile ? { profile: options.profile } : {}),
     },
     environment: own.env,
     directory: own.cwd(),

@@ -52,6 +52,41 @@ describe('the frame of the web page', { skip }, () => {
     }
   })
 
+  test('a program is logged in by whoever is signed in, and told when it is refused', async () => {
+    const { origin } = new URL(service.base_url)
+    const ask = async (path: string, form: Record<string, string>) => {
+      const body = new URLSearchParams({ client_id: 'a program', ...form })
+      const answer = await fetch(`${origin}/oauth/${path}`, { method: 'POST', body })
+      return (await answer.json()) as Record<string, string>
+    }
+    const take = (device_code = '') =>
+      ask('token', { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code })
+    const first = await ask('device_authorization', { client_name: 'the laptop' })
+    const at = (first.verification_uri_complete ?? '').slice(origin.length)
+    await using opened = await openPage(service, { at, width: 380 })
+    const { page } = opened
+    await page.getByText('the laptop').waitFor()
+    await page.getByText(first.user_code ?? '?', { exact: true }).waitFor()
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Allow' }).click()
+    await page.getByRole('status').filter({ hasText: 'The program is logged in.' }).waitFor()
+    assert.match((await take(first.device_code)).access_token ?? '', /^ry_/)
+
+    const second = await ask('device_authorization', {})
+    await moveTo(page, '/device')
+    await page.getByLabel('Code').fill((second.user_code ?? '').toLowerCase())
+    await page.keyboard.press('Enter')
+    await page.getByText('a program', { exact: true }).waitFor()
+    // It has the focus: nobody allows anything by pressing Enter once more.
+    await page.keyboard.press('Enter')
+    await page.getByRole('status').filter({ hasText: 'The program was refused' }).waitFor()
+    assert.equal((await take(second.device_code)).error, 'access_denied')
+    await moveTo(page, '/device?code=BCDFGHJK')
+    await page.getByRole('alert').filter({ hasText: 'No login with this code waits.' }).waitFor()
+    await page.getByRole('button', { name: 'Type another code' }).click()
+    await page.getByLabel('Code').waitFor()
+  })
+
   test('a tab that showed another service before says nothing of that one', async () => {
     {
       await using before_it = await openPage(through())

@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, notFound } from '@tanstack/react-router'
 import { BASE_PATH } from './client.ts'
+import { readDeviceSearch } from './device/device-login.ts'
 import { readAuditSearch } from './keys/audit-search.ts'
 import { readOrigin } from './new-run/origin-search.ts'
 import { readRunSearch } from './runs/run-search.ts'
@@ -41,6 +42,12 @@ function createTree(arrived: Arrived) {
     path: '/new',
     validateSearch: readOrigin,
     component: lazyPage(() => import('./new-run/new-run-page.tsx'), 'NewRunPage'),
+  })
+  const device = createRoute({
+    getParentRoute: () => root,
+    path: '/device',
+    validateSearch: readDeviceSearch,
+    component: lazyPage(() => import('./device/device-page.tsx'), 'DevicePage'),
   })
   const environments = createRoute({
     getParentRoute: () => root,
@@ -170,6 +177,7 @@ function createTree(arrived: Arrived) {
     runs,
     run,
     new_run,
+    device,
     environments,
     new_environment,
     environment,

@@ -1,8 +1,7 @@
-import type { ApiKey } from '@runyard/client'
 import type { Command } from 'commander'
-import { CommandFailure } from '../failure.ts'
+import { describeOwner, findOwnKey, maskKey } from '../own-key.ts'
 import { formatFields } from '../run-text.ts'
-import { addClientOptions, type ClientOptions, openSession, type Session } from '../session.ts'
+import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 
 export function addStatusCommand(program: Command): void {
   addClientOptions(
@@ -29,26 +28,9 @@ export function addStatusCommand(program: Command): void {
     ] as const
     // First, since they are what explains a server that does not answer.
     if (output.format === 'text') output.line(formatFields(settingFields, output))
-    const { principal, name, role } = await findOwnKey(session, masked)
+    const own = await findOwnKey(session.client, api_key.value)
+    const { principal, name, role } = own
     if (output.format !== 'text') return output.json({ ...settings, principal, role, key_name: name })
-    const kind = principal.type === 'service_account' ? 'service account' : 'user'
-    output.line(
-      formatFields(
-        [['you', `${principal.display_name ?? principal.uid} (${kind}, ${role}), key "${name}"`]],
-        output,
-        settingFields,
-      ),
-    )
-  })
-}
-
-/** As the server shows it. */
-const maskKey = (key: string): string => `${key.slice(0, 7)}…${key.slice(-4)}`
-
-async function findOwnKey({ client }: Session, masked: string): Promise<ApiKey> {
-  for await (const key of client.apiKeys.list({ limit: 100 }))
-    if (key.active && key.masked === masked) return key
-  throw new CommandFailure('The server answers, but does not list this key.', {
-    hint: 'an admin can see whose it is: runyard keys list',
+    output.line(formatFields([['you', describeOwner(own)]], output, settingFields))
   })
 }

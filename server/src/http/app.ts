@@ -31,6 +31,7 @@ import { serveApprovals } from './routes/approvals.ts'
 import { serveArtifacts } from './routes/artifacts.ts'
 import { serveAuditLog } from './routes/audit-log.ts'
 import { serveConversations } from './routes/conversations.ts'
+import { serveDeviceLogin } from './routes/device-login.ts'
 import { serveDocs } from './routes/docs.ts'
 import { serveEnvironments } from './routes/environments.ts'
 import { serveEvents } from './routes/events.ts'
@@ -209,6 +210,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveArtifacts(app, services)
   serveHandoff(app, services)
   serveWebSession(app, services)
+  serveDeviceLogin(app, services)
   serveVisits(app, services)
   serveUsage(app, services)
   serveShareLinks(app, services)

@@ -3,6 +3,7 @@ import { type BlobInfo, type Blobs, BlobsFull } from '../blobs/blobs.ts'
 import { removeOldAudit } from '../store/audit-log.ts'
 import { readNamedBlobs } from '../store/blob-keys.ts'
 import type { Store } from '../store/db.ts'
+import { removeOldLogins } from '../store/device-logins.ts'
 import { removeOldKeys } from '../store/idempotency.ts'
 import { readInstallation } from '../store/installation.ts'
 import { removeExpiredPrepared } from '../store/prepared-attachments.ts'
@@ -109,6 +110,7 @@ export class CleanUp {
       'idempotency keys': () => removeOldKeys(db),
       counts: () => removeOldCounts(db),
       workers: () => removeOldWorkers(db),
+      logins: () => removeOldLogins(db),
       'sign-in links': () => removeOldSignInLinks(db),
       sessions: () => removeOldWebSessions(db),
       visits: () => removeOldVisits(db),

@@ -61,6 +61,17 @@ export function changeSession(queries: QueryClient, session: Session | null): vo
   queries.setQueryData(sessionQuery.queryKey, session)
 }
 
+/** Asks one of the page's own addresses. Throws where the answer is no, with what the service said, or else `otherwise`. */
+export async function askPage(
+  method: string,
+  path: string,
+  { otherwise, ...request }: { otherwise: string; body?: unknown; signal?: AbortSignal },
+): Promise<Response> {
+  const answer = await ask(method, path, request)
+  if (!answer.ok) throw new Error(await detailOf(answer, otherwise))
+  return answer
+}
+
 async function ask(
   method: string,
   path: string,

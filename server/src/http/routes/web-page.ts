@@ -11,6 +11,7 @@ const PATHS = [
   '/',
   '/sign-in',
   '/new',
+  '/device',
   '/environments',
   '/environments/:uid',
   '/schedules',

@@ -1,0 +1,205 @@
+import { hostname } from 'node:os'
+import { APIError, type ApiKey, Runyard } from '@runyard/client'
+import { type Command, Option } from 'commander'
+import open from 'open'
+import { askHidden } from '../ask.ts'
+import { findProfile, isOnThisMachine, sameAddress, traceConnection } from '../connection.ts'
+import { currentProcess } from '../current-process.ts'
+import { beginDeviceLogin } from '../device-login.ts'
+import { usageFailure } from '../failure.ts'
+import { FORMATS, type Format, type Output, openOutput } from '../output.ts'
+import { describeOwner, findOwnKey } from '../own-key.ts'
+import {
+  chooseProfile,
+  isProfileName,
+  type Profile,
+  readProfiles,
+  removeProfile,
+  saveProfile,
+} from '../profiles.ts'
+import { readText } from '../read-input.ts'
+import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
+import { formatTable } from '../table.ts'
+
+interface LoginOptions {
+  output: Format
+  profile?: string
+  withKey?: boolean
+  browser: boolean
+}
+
+const addFormat = (command: Command): Command =>
+  command.addOption(new Option('-o, --output <format>', 'how to print').choices(FORMATS).default('text'))
+
+export function addLoginCommands(program: Command): void {
+  addFormat(
+    program
+      .command('login <url>')
+      .summary('log in to a server, by its page')
+      .description(
+        'Asks a server for a key: its page, in a browser on any machine, asks whoever is signed in there. Every command uses that server from then on, wherever nothing else says which.',
+      )
+      .option('--profile <name>', 'what to call the login; default: the name of the server')
+      .option('--with-key', 'log in with a key, which is asked for or read from standard input')
+      .option('--no-browser', 'only show the address, do not open it'),
+  ).action(login)
+
+  addFormat(
+    program
+      .command('logout [name]')
+      .summary('revoke the key of a login, and forget it')
+      .description(
+        'Revokes the key of the login in use, or of the one named, at its server, and removes it here.',
+      ),
+  ).action(logout)
+
+  addClientOptions(
+    program
+      .command('whoami')
+      .summary('show as whom commands ask')
+      .description(
+        'Shows whose key commands use, and for which server. `runyard status` says where they are from.',
+      ),
+  ).action(async (options: ClientOptions) => {
+    const { client, connection, output } = openSession(options)
+    const own = await findOwnKey(client, connection.api_key.value)
+    const base_url = connection.base_url.value
+    if (output.format !== 'text')
+      return output.json({ base_url, principal: own.principal, role: own.role, key_name: own.name })
+    output.line(`${describeOwner(own)}, on ${base_url}`)
+  })
+
+  const group = program
+    .command('profile')
+    .summary('choose between logins')
+    .description('Logins to several servers, or to one as several people.')
+  addFormat(
+    group.command('list').alias('ls').description('Lists logins; a star marks the one in use.'),
+  ).action(({ output: format }: { output: Format }) => {
+    const output = openOutput({ format })
+    const { current, profiles } = readProfiles(currentProcess().env)
+    const shown = profiles.map(({ name, base_url }) => ({ name, base_url, in_use: name === current }))
+    if (format === 'json') return output.json({ profiles: shown })
+    if (format === 'ndjson') return shown.forEach(output.json)
+    if (shown.length === 0) return output.note('No logins. Make one: runyard login URL')
+    const columns = [{ heading: '' }, { heading: 'NAME' }, { heading: 'SERVER', flexible: true }]
+    const rows = shown.map(({ name, base_url, in_use }) => [in_use ? '*' : '', name, base_url])
+    output.line(formatTable(columns, rows, output.columns()))
+  })
+  addFormat(group.command('use <name>').description('Uses this login from now on.')).action(
+    (name: string, { output: format }: { output: Format }) => {
+      const { env } = currentProcess()
+      const { base_url } = findProfile(readProfiles(env).profiles, name)
+      chooseProfile(env, name)
+      const output = openOutput({ format })
+      if (format !== 'text') return output.json({ name, base_url, in_use: true })
+      output.note(`Commands use ${base_url} now.`)
+      tellNearer(output, base_url)
+    },
+  )
+}
+
+async function login(
+  given: string,
+  { output: format, profile, withKey, browser }: LoginOptions,
+): Promise<void> {
+  const { env } = currentProcess()
+  const output = openOutput({ format })
+  const address = readAddress(given)
+  const name = profile ?? new URL(address).host
+  if (!isProfileName(name))
+    throw usageFailure('A login is called by letters, digits and . _ : -', 'give another --profile NAME')
+  if (new URL(address).protocol === 'http:' && !isOnThisMachine(address))
+    output.note(`The connection to ${address} is not encrypted: others on the way can read the key.`)
+  const before = readProfiles(env).profiles.find((one) => one.name === name)
+  const api_key = withKey ? await readKey(output) : await loginByPage(address, output, browser)
+  const base_url = `${address}/api/v1`
+  const own = await findOwnKey(new Runyard({ apiKey: api_key, baseURL: base_url }), api_key)
+  saveProfile(env, { name, base_url, api_key })
+  if (before && before.api_key !== api_key) await replaceKey(before, base_url)
+  if (format !== 'text') output.json({ name, base_url, principal: own.principal, role: own.role })
+  else output.note(`Logged in to ${address} as ${describeOwner(own)}. The login is called ${name}.`)
+  tellNearer(output, base_url)
+}
+
+async function loginByPage(address: string, output: Output, may_open: boolean): Promise<string> {
+  const { user_code, url, wait } = await beginDeviceLogin(address, clientName())
+  output.note(`Open ${url}`)
+  output.note(`and allow the login if the page shows this code: ${user_code}`)
+  if (may_open && output.interactive) {
+    const browser = await open(url)
+    browser.once('error', () =>
+      output.note('There is no browser to be started here: open the address yourself.'),
+    )
+  }
+  output.note('Waiting for the page…')
+  return wait()
+}
+
+/** The machine's name, as the page and the list of keys show it. */
+const clientName = (): string =>
+  hostname()
+    .replace(/[\p{Cc}\p{Cf}]/gu, '')
+    .slice(0, 100) || 'a terminal'
+
+async function readKey(output: Output): Promise<string> {
+  const key = (output.interactive ? await askHidden('The key') : await readText('-'))?.trim()
+  if (!key) throw usageFailure('No key was given.', 'runyard login URL --with-key < FILE')
+  return key
+}
+
+/** The address of the server, without its path of the API. */
+function readAddress(given: string): string {
+  const text = given.trim()
+  const has_scheme = /^[a-z][a-z\d+.-]*:\/\//i.test(text)
+  const local = isOnThisMachine(`http://${text}`)
+  const url = URL.parse(has_scheme ? text : `${local ? 'http' : 'https'}://${text}`)
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.password)
+    throw usageFailure(`"${given}" is not the address of a server.`, 'such as https://runyard.example.com')
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
+}
+
+/** The login that this one takes the place of needs its key no more. */
+async function replaceKey({ base_url, api_key }: Profile, new_base_url: string): Promise<void> {
+  if (!sameAddress(base_url, new_base_url)) return
+  await revoke(base_url, api_key).catch(() => {})
+}
+
+/** Throws where the server cannot be reached, or does not do it. */
+async function revoke(base_url: string, api_key: string): Promise<ApiKey> {
+  const client = new Runyard({ apiKey: api_key, baseURL: base_url, maxRetries: 0 })
+  const { key_id } = await findOwnKey(client, api_key)
+  return client.apiKeys.revoke(key_id)
+}
+
+async function logout(given: string | undefined, { output: format }: { output: Format }): Promise<void> {
+  const { env } = currentProcess()
+  const output = openOutput({ format })
+  const { current, profiles } = readProfiles(env)
+  const name = given ?? env.RUNYARD_PROFILE ?? current
+  if (name === undefined)
+    throw usageFailure(
+      'There is no login in use.',
+      'runyard profile list shows all, and runyard logout NAME ends one',
+    )
+  const { base_url, api_key } = findProfile(profiles, name)
+  const error: unknown = await revoke(base_url, api_key).then(
+    () => null,
+    (reason: unknown) => reason,
+  )
+  removeProfile(env, name)
+  const is_revoked = error === null || (error instanceof APIError && error.status === 401)
+  if (format !== 'text') return output.json({ name, base_url, revoked: is_revoked })
+  output.note(`Logged out of ${base_url}.`)
+  if (is_revoked) return
+  const reason = error instanceof Error ? error.message : String(error)
+  output.note(`Its key could not be revoked and still works: ${reason}`)
+}
+
+/** Says where commands of this folder ask another server all the same. */
+function tellNearer(output: Output, base_url: string): void {
+  const own = currentProcess()
+  const used = traceConnection({ flags: {}, environment: own.env, directory: own.cwd() })
+  if (sameAddress(used.base_url.value, base_url)) return
+  output.note(`In this folder commands use ${used.base_url.value}, by ${used.base_url.from}.`)
+}

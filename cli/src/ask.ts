@@ -30,6 +30,24 @@ export async function askChoice<T extends string>(
   return isCancel(chosen) ? null : (choices.find(({ value }) => value === chosen)?.value ?? null)
 }
 
+/** The same for lists of any length, of which what is typed leaves those that have it. */
+export async function askOne<T extends string>(
+  question: string,
+  choices: ReadonlyArray<Choice<T>>,
+): Promise<T | null> {
+  const { autocomplete, isCancel } = await loadPrompts()
+  const options: Array<Choice<string>> = [...choices]
+  const { stdin: input, stdout: output } = currentProcess()
+  const asked = { message: cleanText(question), options, maxItems: 10, input, output }
+  const chosen = await autocomplete<string>({
+    ...asked,
+    filter: (typed, { label = '' }) => has(label, typed),
+  })
+  return isCancel(chosen) ? null : (choices.find(({ value }) => value === chosen)?.value ?? null)
+}
+
+const has = (label: string, typed: string): boolean => label.toLowerCase().includes(typed.toLowerCase())
+
 /** What the person typed, unseen; null for Ctrl-C. Asked on standard error, which need not be a result. */
 export async function askHidden(question: string): Promise<string | null> {
   const { isCancel, password } = await loadPrompts()

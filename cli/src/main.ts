@@ -19,7 +19,7 @@ Exit codes:
 
 A run is named by six or more letters of the end of its id, by its beginning, or by @last: the newest run that you started yourself. Environments, schedules, triggers and identities go by name.
 
-Where the server is: --base-url and --api-key, then RUNYARD_BASE_URL and RUNYARD_API_KEY, then the nearest .runyard/client.json from here upwards, then ~/.config/runyard/client.json. \`runyard dev\` writes both files.`
+Where the server is: --base-url and --api-key, then RUNYARD_BASE_URL and RUNYARD_API_KEY, then the nearest .runyard/client.json from here upwards, then the login in use (\`runyard login URL\`), then ~/.config/runyard/client.json. \`runyard dev\` writes the client.json files.`
 
 /** Runs one command; sets the `exitCode` of its process. */
 export const main = (argv: readonly string[], own: CommandProcess = process): Promise<void> =>
@@ -27,7 +27,7 @@ export const main = (argv: readonly string[], own: CommandProcess = process): Pr
     endQuietlyOnClosedPipe(own)
     let running: Command | undefined
     try {
-      const program = await createProgram(argv[2])
+      const program = await createProgram(argv[2], { can_ask: canAsk(own, argv) })
       program.hook('preAction', (_program, command) => {
         running = command
       })
@@ -52,14 +52,21 @@ async function rephrased(error: unknown, command: Command | undefined): Promise<
   return (await rephrase(error, command).catch(() => null)) ?? error
 }
 
+/** Help says what a command needs, whoever reads it. */
+const canAsk = ({ stdin, stdout, env }: CommandProcess, argv: readonly string[]): boolean =>
+  stdin.isTTY === true &&
+  stdout.isTTY === true &&
+  env.TERM !== 'dumb' &&
+  !argv.some((word) => ['-h', '--help', 'help'].includes(word))
+
 const columnsOf = ({ isTTY, columns }: CommandProcess['stdout']): number =>
   (isTTY ? columns : undefined) ?? 80
 
 const wrapHelp = (text: string, command: Command): string =>
   command.createHelp().boxWrap(text, command.configureOutput().getOutHelpWidth?.() || 80)
 
-/** With the commands that this first word may be about. */
-export async function createProgram(word?: string): Promise<Command> {
+/** With the commands that this first word may be about; `can_ask`: a person may choose what they did not name. */
+export async function createProgram(word?: string, { can_ask = false } = {}): Promise<Command> {
   const program = new Command('runyard')
     .description('Runs coding agents, and lets you watch, steer and stop them.')
     .version(VERSION, '-V, --version')
@@ -77,6 +84,6 @@ export async function createProgram(word?: string): Promise<Command> {
       getErrHelpWidth: () => columnsOf(currentProcess().stderr),
     })
   await addCommands(program, word)
-  resolveReferences(program)
+  resolveReferences(program, can_ask)
   return program
 }

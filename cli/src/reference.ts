@@ -51,6 +51,17 @@ const KINDS: Record<string, Kind> = {
   principal: { plural: 'principals', list: listPrincipals, create: 'runyard principal add NAME' },
 }
 
+/** All of a kind, by name. Throws where the caller may not see them. */
+export async function listNamed(kind: string, client: Runyard): Promise<Named[]> {
+  const known = kind === 'environment' ? ENVIRONMENTS : KINDS[kind]?.list
+  const all = known ? await Array.fromAsync(known(client)) : []
+  return all.sort((a, b) => a.name.localeCompare(b.name))
+}
+
+/** No kind that has to be looked up: the service takes its name. */
+const ENVIRONMENTS = ({ environments }: Runyard): AsyncIterable<Named> =>
+  mapAll(environments.list({ sort_by: 'name' }), ({ uid: id, config: { name } }) => ({ id, name }))
+
 export const isReference = (kind: string): boolean => Object.hasOwn(KINDS, kind)
 
 /** The whole id of what a person named; where the text may mean several or nothing, says which there are. */

@@ -1,5 +1,5 @@
 import type { RunItem, Runyard } from '@runyard/client'
-import type { Command } from 'commander'
+import type { Argument, Command } from 'commander'
 import { CommandFailure, usageFailure } from './failure.ts'
 import { oneLine } from './one-line.ts'
 import { type ClientOptions, openSession } from './session.ts'
@@ -14,33 +14,62 @@ const LOOKED_AT = 1_000
 
 const SHOWN_CANDIDATES = 5
 
-/** Lets every command take shortened ids and names: its action gets whole ids. */
-export function resolveReferences(program: Command): void {
+/**
+ * Lets every command take shortened ids and names: its action gets whole ids. Where a person can be asked, a command that was told of
+ * no run, or of nothing else that has an id, shows those that there are.
+ */
+export function resolveReferences(program: Command, can_ask: boolean): void {
+  const asked = can_ask ? spareArguments(program) : new Set<Argument>()
   program.hook('preAction', async (_program, command) => {
     const options = command.opts<ClientOptions>()
-    const find = async (name: string, given: string): Promise<string> => {
-      if (WHOLE_ID.test(given)) return given
-      const { client } = openSession(options)
-      if (name === RUN_ID) return findRunId(client, given)
-      const { findReference } = await import('./reference.ts')
-      return findReference(name, client, given)
-    }
-    for (const [at, argument] of command.registeredArguments.entries()) {
-      const name = argument.name()
-      if (!IDS.has(name)) continue
-      const given = command.processedArgs[at] as string | string[] | undefined
-      if (given !== undefined)
-        command.processedArgs[at] = Array.isArray(given)
-          ? await Promise.all(given.map((each) => find(name, each)))
-          : await find(name, given)
-    }
+    for (const [at, argument] of command.registeredArguments.entries())
+      command.processedArgs[at] = asked.has(argument)
+        ? await findOrPick(argument, command.processedArgs[at], options)
+        : await find(argument.name(), command.processedArgs[at], options)
     for (const option of command.options) {
       const given: unknown = command.getOptionValue(option.attributeName())
       const [, name = ''] = /<([a-z-]+)>/.exec(option.flags) ?? []
       if (IDS.has(name) && typeof given === 'string')
-        command.setOptionValue(option.attributeName(), await find(name, given))
+        command.setOptionValue(option.attributeName(), await find(name, given, options))
     }
   })
+}
+
+/** The whole ids of what was given; a value that names nothing with an id stays as it is. */
+async function find(name: string, given: unknown, options: ClientOptions): Promise<unknown> {
+  if (!IDS.has(name)) return given
+  if (Array.isArray(given)) return Promise.all(given.map((each) => find(name, each, options)))
+  if (typeof given !== 'string' || WHOLE_ID.test(given)) return given
+  const { client } = openSession(options)
+  if (name === RUN_ID) return findRunId(client, given)
+  const { findReference } = await import('./reference.ts')
+  return findReference(name, client, given)
+}
+
+async function findOrPick(argument: Argument, given: unknown, options: ClientOptions): Promise<unknown> {
+  const name = argument.name()
+  if (given !== undefined && !(Array.isArray(given) && given.length === 0)) return find(name, given, options)
+  const { pick } = await import('./pick.ts')
+  const picked = await pick(name, openSession(options).client)
+  return argument.variadic ? [picked] : picked
+}
+
+/** Has commands start without the ids that they need, and says which arguments these are. Only a first argument: others follow it. */
+function spareArguments(program: Command): Set<Argument> {
+  const spared = new Set<Argument>()
+  for (const command of allCommands(program)) {
+    const [first, ...more] = command.registeredArguments
+    const is_picked = first?.required && (IDS.has(first.name()) || first.name() === 'environment')
+    if (!first || !is_picked || more.some(({ required }) => required)) continue
+    first.required = false
+    spared.add(first)
+  }
+  return spared
+}
+
+function* allCommands(command: Command): Generator<Command> {
+  yield command
+  for (const each of command.commands) yield* allCommands(each)
 }
 
 /** What arguments and values of options are called that are ids. An environment is not: the service takes its name. */

@@ -14,6 +14,8 @@ import { askChoice, askText } from './ask.ts'
 import { cleanEvent } from './clean-answer.ts'
 import { CommandFailure, EXIT } from './failure.ts'
 import { Interrupts } from './interrupts.ts'
+import { type OfferedAnswers, readOffer } from './offered-answers.ts'
+import { oneLine } from './one-line.ts'
 import { Outage } from './outage.ts'
 import type { Output } from './output.ts'
 import { describeEnd } from './run-text.ts'
@@ -69,6 +71,8 @@ class RunWatch {
   /** The server has answered for this run. */
   is_under_way: boolean
   #is_skipping: boolean
+  /** The question that was shown last. */
+  #offer: OfferedAnswers | null = null
   readonly #session: Session
   readonly #run_id: string
   readonly #options: WatchOptions
@@ -116,6 +120,7 @@ class RunWatch {
   #show(event: RunStreamEvent): boolean {
     const { output } = this.#session
     if ('sequence' in event) this.sequence = event.sequence
+    this.#offer = readOffer(event) ?? this.#offer
     if (this.#is_skipping) {
       this.#is_skipping = !isFollowup(event, this.#options.since_followup)
       return false
@@ -171,18 +176,34 @@ class RunWatch {
     if (!this.#canAsk) return 'leave'
     const { approval } = run.status_message ?? {}
     if (approval) return this.#askApproval(approval, run.status_message?.message ?? '')
-    const { colors } = this.#session.output
-    const question = run.status_message?.message ?? 'The agent waits for your answer.'
-    this.#view?.note(`${colors.yellow('?')} ${question}`)
-    this.#view?.pause()
-    const reply = await askText('Your answer', 'Enter twice sends it. Leave it empty to answer later.')
-    this.#view?.resume()
+    const reply = await this.#askReply(run.status_message?.message ?? 'The agent waits for your answer.')
     if (reply === null) return 'leave'
     const idempotencyKey = randomUUID()
     const sent = this.#patiently((options) =>
       this.#session.client.runs.followup(this.#run_id, { message: reply }, { ...options, idempotencyKey }),
     )
     return (await this.#orInterrupt(sent)) === 'interrupted' ? 'interrupted' : 'watch'
+  }
+
+  /** `message`: the question with its answers as the run has them. Null: the person answers later. */
+  async #askReply(message: string): Promise<string | null> {
+    // An earlier question may have been the last to offer any.
+    const offer = this.#offer && message.startsWith(this.#offer.question) ? this.#offer : null
+    this.#view?.note(`${this.#session.output.colors.yellow('?')} ${offer?.question ?? message}`)
+    this.#view?.pause()
+    try {
+      if (offer) {
+        const choices = offer.options.map((label, at) => ({ value: String(at), label: oneLine(label) }))
+        const chosen = await askChoice('Your answer', [
+          ...choices,
+          { value: 'other', label: 'Another answer' },
+        ])
+        if (chosen !== 'other') return chosen === null ? null : (offer.options[Number(chosen)] ?? null)
+      }
+      return await askText('Your answer', 'Enter twice sends it. Leave it empty to answer later.')
+    } finally {
+      this.#view?.resume()
+    }
   }
 
   async #askApproval({ approval_id }: PendingApproval, question: string): Promise<Decision | 'interrupted'> {

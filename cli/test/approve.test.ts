@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
 import type { RunItem } from '@runyard/client'
 import { type ModelServer, openModelServer } from '../../server/test/support/model-server.ts'
 import { obey } from '../../server/test/support/obedient-model.ts'
@@ -10,10 +11,16 @@ import { Home, printedBy } from './runyard.ts'
 const LIMIT = { timeout: 600_000 }
 const home = new Home()
 let model: ModelServer
+const QUESTION = { question: 'Which database?', options: ['PostgreSQL', 'SQLite'] }
+/** Asks where it is told to, and else does what it is told. */
+const askOrObey: typeof obey = (request) =>
+  request.messages.at(-1)?.content === 'Ask.'
+    ? { calls: [{ name: 'ask_user', arguments: QUESTION }] }
+    : obey(request)
 const ASK = ['--permission', 'allow:bash:touch free*', '--permission', 'ask:bash:touch *']
 
 before(async () => {
-  model = await openModelServer(obey)
+  model = await openModelServer(askOrObey)
   await home.serve({ env: { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'a-key' } })
 }, LIMIT)
 after(async () => {
@@ -60,6 +67,15 @@ test('on a terminal the person is asked, and the run goes on', LIMIT, async () =
   watching.stdin?.write('\u001b[B\r')
   const { code, stdout } = await watching.ended
   assert.match(stdout, /Allowed from now on by [\s\S]*✓ Succeeded/)
+  assert.equal(code, 0)
+})
+
+test('a question with answers is a menu, and the agent gets the one that was chosen', LIMIT, async () => {
+  const watching = home.spawnOnTerminal(['run', 'Ask.'])
+  await printedBy(watching, /Your answer[\s\S]*PostgreSQL/)
+  watching.stdin?.write('\u001b[B\r')
+  const { code, stdout } = await watching.ended
+  assert.match(stripVTControlCharacters(stdout), /› SQLite/)
   assert.equal(code, 0)
 })
 

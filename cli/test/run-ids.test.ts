@@ -3,7 +3,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { promisify } from 'node:util'
+import { promisify, stripVTControlCharacters } from 'node:util'
 import type { RunEvent, RunItem } from '@runyard/client'
 import type { Command } from 'commander'
 import { apiOf, type TestService } from '../../server/test/support/service.ts'
@@ -247,6 +247,29 @@ test('bash completes commands, values, runs and environments, and evaluates noth
   assert.deepEqual(await complete('run', '--file', ''), [])
   assert.deepEqual(await complete('run', '$(touch evaluated)'), [])
   assert.ok(!existsSync(join(home.directory, 'evaluated')))
+})
+
+test('who names no run on a terminal chooses one; a script is told what is missing', LIMIT, async () => {
+  const choosing = home.spawnOnTerminal(['get'])
+  await printedBy(choosing, /Which run\?/)
+  // What is typed leaves those that have it.
+  choosing.stdin?.write(`${shortId(first)}\r`)
+  const { code, stdout } = await choosing.ended
+  assert.equal(code, 0, stdout)
+  assert.match(stripVTControlCharacters(stdout), new RegExp(`^run +${shortId(first)}`, 'm'))
+  const leaving = home.spawnOnTerminal(['logs'])
+  await printedBy(leaving, /Which run\?/)
+  leaving.stdin?.write('\u0003')
+  assert.equal((await leaving.ended).code, 130)
+  const none = await home.spawnOnTerminal(['webhook', 'show']).ended
+  assert.deepEqual([none.code, /There is no webhook to choose/.test(none.stdout)], [1, true])
+  const help = await home.spawnOnTerminal(['get', '--help']).ended
+  assert.match(help.stdout, /get \[options\] <run-id>/)
+  const script = await home.run(['get'])
+  assert.deepEqual(
+    [script.code, script.stderr.split('\n')[0]],
+    [2, "error: missing required argument 'run-id'"],
+  )
 })
 
 const no_zsh = spawnSync('zsh', ['--version']).error ? 'there is no zsh on this machine' : false

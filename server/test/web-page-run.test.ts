@@ -245,6 +245,55 @@ describe('the page of a run', { skip }, () => {
     assert.deepEqual(complaints, [])
   })
 
+  test('what needs somebody stands above the other runs, until it is done', async () => {
+    const environment = {
+      name: 'site-2',
+      repositories: [{ url: `${host.url}/acme/site` }],
+      on_success: 'pull_request',
+    }
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', environment)
+    const prompt = shell('seq 3 > three')
+    const opened_pull = await api.create({
+      title: 'Count to three',
+      prompt,
+      config: { ...RUNBOOK, environment_id: uid },
+    })
+    const asks = await api.create({
+      title: 'Which one',
+      prompt: JSON.stringify([['ask_user', { question: 'A or B?' }]]),
+    })
+    await api.ended(opened_pull, 60)
+    await using opened = await openPage(service)
+    const { page, complaints } = opened
+    const row = (title: string) => page.getByRole('listitem').filter({ hasText: title })
+    await row('Which one').getByText('Answer:').waitFor()
+    await row('Which one').getByText('A or B?').waitFor()
+    await row('Count to three').getByText('+3 −0').waitFor()
+    await row('Count to three').getByText('Merge').waitFor()
+    await row('Count to three')
+      .getByTitle(/^Pull request #\d+: open$/)
+      .waitFor()
+    assert.equal(await page.getByRole('listitem').filter({ hasText: 'Needs you' }).count(), 1)
+    await checkAccess(page)
+    await page.getByLabel('State', { exact: true }).selectOption('Needs you')
+    await page.getByRole('link', { name: 'Mine' }).click()
+    await page.waitForURL(/state=attention/)
+    await page.waitForURL(/creator=me/)
+    await page.getByRole('button', { name: 'Save these filters' }).click()
+    await page.keyboard.type('My turn')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Remove the saved filter My turn' }).waitFor()
+    await checkAccess(page)
+    await moveTo(page, '/')
+    await page.getByRole('link', { name: 'My turn' }).click()
+    await page.waitForURL(/creator=me/)
+    await row('Which one').waitFor()
+    await api.call('POST', `/agent/runs/${asks}/cancel`)
+    await row('Which one').waitFor({ state: 'detached' })
+    await row('Count to three').waitFor()
+    assert.deepEqual(complaints, [])
+  })
+
   test('the runs it started are listed with their states, and linked where they were started', async () => {
     const child = { title: 'Look at the tests', prompt: '[["bash", {"command": "sleep 600"}]]' }
     const parent = await api.create({ title: 'Split it up', prompt: JSON.stringify([['spawn_run', child]]) })

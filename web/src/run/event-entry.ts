@@ -64,7 +64,7 @@ export function entryOf(event: RunEvent): Entry | undefined {
     case 'retrying': {
       const { message, delay_ms, retry } = event.data
       const when = delay_ms > 0 ? ` in ${Math.ceil(delay_ms / 1_000)} s` : ''
-      return note('warning', message, { more: `trying again${when} (${retry})` })
+      return note('warning', message, { more: `retry ${retry}${when}` })
     }
     case 'model.told':
       return note('warning', TOLD[event.data.reason], { more: 'The model was told, and goes on.' })

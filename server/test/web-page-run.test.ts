@@ -14,6 +14,9 @@ import { checkAccess, moveTo, openPage } from './support/web-page.ts'
 
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
 const RUNBOOK = { harness: { type: 'runbook' } }
+/** A picture of one pixel. */
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 const SAY = 'Say:\n'
 const TOKEN = 'a-token-of-the-host'
 const state = (page: Page, words: string) => page.locator('header [data-state]', { hasText: words }).waitFor()
@@ -433,6 +436,59 @@ describe('the page of a run', { skip }, () => {
     // It got the ends of what was printed only.
     await told('seq -s').waitFor()
     await checkAccess(page)
+    assert.deepEqual(complaints, [])
+  })
+
+  test('what a run has kept is looked at in the page', async () => {
+    const command = `echo ${PIXEL} | base64 -d > dot.png; printf '# Notes\\n\\n**bold** <b>text</b>\\n' > notes.md; head -c 9 /dev/zero > a.bin`
+    const calls = [
+      ['bash', { command }],
+      ...['dot.png', 'notes.md', 'a.bin'].map((path) => ['attach_artifact', { path }]),
+    ]
+    const run_id = await api.create({ title: 'Keep files', prompt: JSON.stringify(calls) })
+    await api.ended(run_id)
+    await using opened = await openRun(run_id, { width: 380 })
+    const { page, complaints } = opened
+    const artifacts = page.getByRole('region', { name: 'Artifacts' })
+    await artifacts.getByRole('button', { name: 'Preview dot.png' }).click()
+    await artifacts.getByRole('img', { name: 'dot.png' }).waitFor()
+    await page.waitForFunction("document.querySelector('[data-preview=picture] img').naturalWidth === 1")
+    await artifacts.getByRole('button', { name: 'Preview notes.md' }).click()
+    await artifacts.locator('[data-preview=markdown] strong', { hasText: 'bold' }).waitFor()
+    assert.equal(await artifacts.locator('[data-preview=markdown] b').count(), 0, 'HTML stays text')
+    assert.equal(await artifacts.getByRole('button', { name: 'Preview a.bin' }).count(), 0)
+    await checkAccess(page)
+    await artifacts.getByRole('button', { name: 'Hide notes.md' }).click()
+    assert.equal(await artifacts.locator('[data-preview]').count(), 1)
+    assert.deepEqual(complaints, [])
+  })
+
+  test('an address brings prompt and repository of a new run, and the next one begins where that was', async () => {
+    const url = `${host.url}/acme/site`
+    await api.json('POST', '/agent/environments', { name: 'by-name', repositories: [{ url }] })
+    const search = new URLSearchParams({ prompt: shell('true'), repo: `${url}#main` })
+    await using opened = await openPage(service, { at: `/new?${search}` })
+    const { page, complaints } = opened
+    const fieldOf = (label: string) => page.getByLabel(label, { exact: true }).inputValue()
+    assert.equal(await fieldOf('Prompt'), shell('true'))
+    await page.getByLabel('Agent', { exact: true }).selectOption('runbook')
+    await page.getByText('"ref": "main"').waitFor()
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Start the run' }).click()
+    await page.waitForURL(/\/sessions\//)
+    const { agent_config } = await api.get(page.url().split('/').at(-1) ?? '')
+    assert.deepEqual(agent_config.repositories, [{ url, ref: 'main' }])
+    await moveTo(page, '/new')
+    await page.getByRole('heading', { name: 'New run' }).waitFor()
+    assert.deepEqual(await Promise.all(['Repository', 'Branch', 'Agent', 'Prompt'].map(fieldOf)), [
+      url,
+      'main',
+      'runbook',
+      '',
+    ])
+    await moveTo(page, '/new?environment=by-name')
+    await page.getByText(url, { exact: true }).waitFor()
+    assert.equal(await page.getByLabel('Repository', { exact: true }).count(), 0)
     assert.deepEqual(complaints, [])
   })
 

@@ -111,7 +111,8 @@ function Running({ since }: { since: number }) {
 
 /** What the agent was told, where it is not the output itself. */
 function Answer({ call: { name, result, output } }: { call: ToolCall }) {
-  if (!result) return null
+  // What a plan is stands in its steps.
+  if (!result || (name === 'plan' && !result.is_error)) return null
   const told = result.output?.trim() ? clip(plainText(result.output)) : ''
   if (!told || told === '(no output)')
     return output.is_empty ? <p className="m-0 text-soft">No output.</p> : null

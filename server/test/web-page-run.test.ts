@@ -492,6 +492,41 @@ describe('the page of a run', { skip }, () => {
     assert.deepEqual(complaints, [])
   })
 
+  test('who wants it is told by the browser what needs them, once', async () => {
+    await using opened = await openPage(service)
+    const { page, complaints } = opened
+    // Without a screen the browser shows none: what it is given is kept, by a tab that nobody looks at.
+    await page.evaluate(`{
+      window.shown = []
+      window.ownNotification = Notification
+      window.Notification = class {
+        static permission = 'granted'
+        static requestPermission = async () => 'granted'
+        constructor(title) { window.shown.push(title) }
+      }
+      Object.defineProperty(document, 'hidden', { value: true, configurable: true })
+    }`)
+    const toggle = async () => {
+      await page.getByRole('button', { name: /^Menu of/ }).click()
+      await page.getByRole('menuitemcheckbox', { name: 'Notify me when a run needs me' }).click()
+    }
+    const first = page.waitForResponse(/needs_attention=true.*creator=me|creator=me.*needs_attention=true/)
+    await toggle()
+    await first
+    const asks = JSON.stringify([['ask_user', { question: 'Now?' }]])
+    const run_id = await api.create({ title: 'Tell me', prompt: asks })
+    await api.until(run_id, (run) => run.state === 'BLOCKED')
+    const readAgain =
+      "__TANSTACK_QUERY_CLIENT__.refetchQueries({ queryKey: ['runs', 'attention', 'notices'] }).then(() => undefined)"
+    for (const _ of [1, 2]) await page.evaluate(readAgain)
+    await page.waitForFunction("window.shown.includes('Answer: Tell me')")
+    assert.equal(await page.evaluate("window.shown.filter((title) => title === 'Answer: Tell me').length"), 1)
+    await toggle()
+    await page.evaluate('{ window.Notification = window.ownNotification; delete document.hidden }')
+    await api.call('POST', `/agent/runs/${run_id}/cancel`)
+    assert.deepEqual(complaints, [])
+  })
+
   test('a call that waits to be allowed has nothing to open', async () => {
     const run_id = await api.create({
       prompt: '[["bash", {"command": "echo waits"}]]',

@@ -16,9 +16,9 @@ test('a language is known by the ending of the name', () => {
 test('each line keeps its text, and old and new lines are coloured for themselves', () => {
   const lines: DiffLine[] = [
     { kind: 'same', text: '/* a comment' },
-    { kind: 'removed', text: 'old */ const a = 1' },
     { kind: 'added', text: 'new' },
     { kind: 'added', text: 'still */ const b = "x"' },
+    { kind: 'removed', text: 'old */ const a = 1' },
     { kind: 'note', text: 'No newline at end of file' },
   ]
   const colours = colourHunk({ lines }, 'javascript', highlighter)
@@ -26,9 +26,9 @@ test('each line keeps its text, and old and new lines are coloured for themselve
   const texts = colours.map((tokens) => tokens?.map(({ text }) => text).join(''))
   assert.deepEqual(texts, [...lines.slice(0, 4).map(({ text }) => text), undefined])
   const looks = (line: number) => colours[line]?.map(({ look }) => look).filter(Boolean)
-  assert.deepEqual(looks(1), ['hljs-comment', 'hljs-keyword', 'hljs-number'])
-  assert.deepEqual(looks(2), ['hljs-comment'])
-  assert.deepEqual(looks(3), ['hljs-comment', 'hljs-keyword', 'hljs-string'])
+  assert.deepEqual(looks(3), ['hljs-comment', 'hljs-keyword', 'hljs-number'])
+  assert.deepEqual(looks(1), ['hljs-comment'])
+  assert.deepEqual(looks(2), ['hljs-comment', 'hljs-keyword', 'hljs-string'])
   assert.equal(
     colourHunk({ lines: [{ kind: 'same', text: 'x'.repeat(200_000) }] }, 'javascript', highlighter),
     undefined,

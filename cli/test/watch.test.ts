@@ -79,6 +79,8 @@ test('the list goes on as long as somebody watches it', LIMIT, async () => {
   const asked = await home.run(['list', '--waiting'])
   assert.match(asked.stdout, new RegExp(`\n${run_id}  BLOCKED `))
   assert.match(asked.stderr, new RegExp(`\\? ${run_id} `))
+  // It was stopped, and nothing was asked.
+  assert.doesNotMatch((await home.run(['list', '--needs-attention'])).stdout, new RegExp(run_id))
   watching.stdin?.write('\u0003')
   assert.equal((await watching.ended).code, 0)
   await home.run(['cancel', run_id])

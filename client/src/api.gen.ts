@@ -2486,6 +2486,7 @@ export interface components {
             };
             model_id?: string;
             name?: string;
+            needs_attention?: boolean;
             /** @description A whole run id, or the address of a run, finds that run. Any text finds runs that have it in the title, in the first 2,048 characters of the prompt, or in the skill. */
             q?: string;
             /**
@@ -7741,6 +7742,8 @@ export interface operations {
                 };
                 model_id?: string;
                 name?: string;
+                /** @description With `true`, runs that somebody has to act on: an agent has asked something, a call waits for approval, a budget is spent, the setup failed in the last 7 days, or an open pull request of an ended run is to be merged. */
+                needs_attention?: boolean;
                 /** @description A whole run id, or the address of a run, finds that run. Any text finds runs that have it in the title, in the first 2,048 characters of the prompt, or in the skill. */
                 q?: string;
                 /** @description Runs that produced this address: a pull request that they opened, a branch that they pushed, or what they reported. Case of the host, default port, fragment and a slash at the end do not matter. */

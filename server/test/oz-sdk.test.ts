@@ -330,6 +330,7 @@ describe('oz-agent-sdk', () => {
       ['task_status', () => ({ task_status: 'complete' }), ['artifact']],
       ['automation_id', () => ({ automation_id: 'nightly-fix' }), ['plain']],
       ['factory_uid', () => ({ factory_uid: 'f' }), []],
+      ['needs_attention', () => ({ needs_attention: true }), []],
       ['factory_only', () => ({ factory_only: true }), []],
       ['archived', () => ({ archived: 'true' }), []],
       ['all, archived or not', () => ({ archived: 'all' }), all],

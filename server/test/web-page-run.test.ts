@@ -14,6 +14,9 @@ import { checkAccess, moveTo, openPage } from './support/web-page.ts'
 
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
 const RUNBOOK = { harness: { type: 'runbook' } }
+/** A picture of one pixel. */
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 const SAY = 'Say:\n'
 const TOKEN = 'a-token-of-the-host'
 const state = (page: Page, words: string) => page.locator('header [data-state]', { hasText: words }).waitFor()
@@ -97,6 +100,38 @@ describe('the page of a run', { skip }, () => {
     assert.deepEqual(complaints, [])
   })
 
+  test('answers that are offered are buttons, the keyboard is at the first, and the plan stays in sight', async () => {
+    const steps = [
+      { step: 'Read the schema', status: 'done' },
+      { step: 'Migrate', status: 'in_progress' },
+    ]
+    const asked = { question: 'Which **database** first?', options: ['staging', 'production'] }
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', { name: 'databases' })
+    const prompt = JSON.stringify([
+      ['plan', { steps }],
+      ['ask_user', asked],
+    ])
+    const run_id = await api.create({ title: 'Migrate', prompt, config: { environment_id: uid } })
+    await using opened = await openRun(run_id)
+    const { page, complaints } = opened
+    await state(page, 'Waiting for you')
+    const plan = page.getByRole('region', { name: 'Plan' })
+    await plan.getByText('1 of 2').waitFor()
+    await plan.getByText('Migrate').waitFor()
+    await page.getByRole('list', { name: 'Answers' }).getByRole('button', { name: 'production' }).waitFor()
+    await page.waitForFunction("document.activeElement?.textContent === 'staging'")
+    assert.equal(await page.getByText('1. staging').count(), 0, 'each answer once')
+    await page.getByRole('complementary').getByRole('link', { name: 'databases' }).waitFor()
+    await checkAccess(page)
+    await page.setViewportSize({ width: 380, height: 900 })
+    await page.getByText('1 of 2', { exact: true }).filter({ visible: true }).waitFor()
+    await checkAccess(page)
+    await page.keyboard.press('Enter')
+    await state(page, 'Succeeded')
+    await page.locator('[data-entry=asked]', { hasText: 'staging' }).last().waitFor()
+    assert.deepEqual(complaints, [])
+  })
+
   test('the header says which run it is and why it is as it is when that is out of sight, in one row', async () => {
     const prompt = `${shell('seq 400')}\n\n${shell('exit 3')}\n${'A line of it.\n\n'.repeat(20)}`
     const run_id = await api.create({ title: 'Count up and break', prompt, config: RUNBOOK })
@@ -174,7 +209,7 @@ describe('the page of a run', { skip }, () => {
     }
   })
 
-  test('a failed setup is one sentence, with the end of its output folded below it', async () => {
+  test('a failed setup is one sentence, with the end of its output below it, both once', async () => {
     const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
       ...{ name: 'broken', setup_commands: ['seq 3000; echo "npm error **code** ERES""OLVE" >&2; exit 1'] },
     })
@@ -191,8 +226,6 @@ describe('the page of a run', { skip }, () => {
       .getByText(/The setup command .* ended with exit code 1: npm error \*\*code\*\* ERESOLVE\.$/)
       .waitFor()
     const output = page.locator('pre', { hasText: 'ERESOLVE' })
-    assert.equal(await output.filter({ visible: true }).count(), 0)
-    await result.getByText('The end of its output').click()
     await output.filter({ visible: true }).waitFor()
     assert.equal(
       await output.filter({ visible: true }).textContent(),
@@ -242,6 +275,55 @@ describe('the page of a run', { skip }, () => {
     assert.equal(await pulls.getByRole('button', { name: 'Merge' }).count(), 0)
     assert.equal(git(repository, 'show', 'main:it'), 'it')
     await checkAccess(page)
+    assert.deepEqual(complaints, [])
+  })
+
+  test('what needs somebody stands above the other runs, until it is done', async () => {
+    const environment = {
+      name: 'site-2',
+      repositories: [{ url: `${host.url}/acme/site` }],
+      on_success: 'pull_request',
+    }
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', environment)
+    const prompt = shell('seq 3 > three')
+    const opened_pull = await api.create({
+      title: 'Count to three',
+      prompt,
+      config: { ...RUNBOOK, environment_id: uid },
+    })
+    const asks = await api.create({
+      title: 'Which one',
+      prompt: JSON.stringify([['ask_user', { question: 'A or B?' }]]),
+    })
+    await api.ended(opened_pull, 60)
+    await using opened = await openPage(service)
+    const { page, complaints } = opened
+    const row = (title: string) => page.getByRole('listitem').filter({ hasText: title })
+    await row('Which one').getByText('Answer:').waitFor()
+    await row('Which one').getByText('A or B?').waitFor()
+    await row('Count to three').getByText('+3 −0').waitFor()
+    await row('Count to three').getByText('Merge').waitFor()
+    await row('Count to three')
+      .getByTitle(/^Pull request #\d+: open$/)
+      .waitFor()
+    assert.equal(await page.getByRole('listitem').filter({ hasText: 'Needs you' }).count(), 1)
+    await checkAccess(page)
+    await page.getByLabel('State', { exact: true }).selectOption('Needs you')
+    await page.getByRole('link', { name: 'Mine' }).click()
+    await page.waitForURL(/state=attention/)
+    await page.waitForURL(/creator=me/)
+    await page.getByRole('button', { name: 'Save these filters' }).click()
+    await page.keyboard.type('My turn')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Remove the saved filter My turn' }).waitFor()
+    await checkAccess(page)
+    await moveTo(page, '/')
+    await page.getByRole('link', { name: 'My turn' }).click()
+    await page.waitForURL(/creator=me/)
+    await row('Which one').waitFor()
+    await api.call('POST', `/agent/runs/${asks}/cancel`)
+    await row('Which one').waitFor({ state: 'detached' })
+    await row('Count to three').waitFor()
     assert.deepEqual(complaints, [])
   })
 
@@ -357,6 +439,94 @@ describe('the page of a run', { skip }, () => {
     assert.deepEqual(complaints, [])
   })
 
+  test('what a run has kept is looked at in the page', async () => {
+    const command = `echo ${PIXEL} | base64 -d > dot.png; printf '# Notes\\n\\n**bold** <b>text</b>\\n' > notes.md; head -c 9 /dev/zero > a.bin`
+    const calls = [
+      ['bash', { command }],
+      ...['dot.png', 'notes.md', 'a.bin'].map((path) => ['attach_artifact', { path }]),
+    ]
+    const run_id = await api.create({ title: 'Keep files', prompt: JSON.stringify(calls) })
+    await api.ended(run_id)
+    await using opened = await openRun(run_id, { width: 380 })
+    const { page, complaints } = opened
+    const artifacts = page.getByRole('region', { name: 'Artifacts' })
+    await artifacts.getByRole('button', { name: 'Preview dot.png' }).click()
+    await artifacts.getByRole('img', { name: 'dot.png' }).waitFor()
+    await page.waitForFunction("document.querySelector('[data-preview=picture] img').naturalWidth === 1")
+    await artifacts.getByRole('button', { name: 'Preview notes.md' }).click()
+    await artifacts.locator('[data-preview=markdown] strong', { hasText: 'bold' }).waitFor()
+    assert.equal(await artifacts.locator('[data-preview=markdown] b').count(), 0, 'HTML stays text')
+    assert.equal(await artifacts.getByRole('button', { name: 'Preview a.bin' }).count(), 0)
+    await checkAccess(page)
+    await artifacts.getByRole('button', { name: 'Hide notes.md' }).click()
+    assert.equal(await artifacts.locator('[data-preview]').count(), 1)
+    assert.deepEqual(complaints, [])
+  })
+
+  test('an address brings prompt and repository of a new run, and the next one begins where that was', async () => {
+    const url = `${host.url}/acme/site`
+    await api.json('POST', '/agent/environments', { name: 'by-name', repositories: [{ url }] })
+    const search = new URLSearchParams({ prompt: shell('true'), repo: `${url}#main` })
+    await using opened = await openPage(service, { at: `/new?${search}` })
+    const { page, complaints } = opened
+    const fieldOf = (label: string) => page.getByLabel(label, { exact: true }).inputValue()
+    assert.equal(await fieldOf('Prompt'), shell('true'))
+    await page.getByLabel('Agent', { exact: true }).selectOption('runbook')
+    await page.getByText('"ref": "main"').waitFor()
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Start the run' }).click()
+    await page.waitForURL(/\/sessions\//)
+    const { agent_config } = await api.get(page.url().split('/').at(-1) ?? '')
+    assert.deepEqual(agent_config.repositories, [{ url, ref: 'main' }])
+    await moveTo(page, '/new')
+    await page.getByRole('heading', { name: 'New run' }).waitFor()
+    assert.deepEqual(await Promise.all(['Repository', 'Branch', 'Agent', 'Prompt'].map(fieldOf)), [
+      url,
+      'main',
+      'runbook',
+      '',
+    ])
+    await moveTo(page, '/new?environment=by-name')
+    await page.getByText(url, { exact: true }).waitFor()
+    assert.equal(await page.getByLabel('Repository', { exact: true }).count(), 0)
+    assert.deepEqual(complaints, [])
+  })
+
+  test('who wants it is told by the browser what needs them, once', async () => {
+    await using opened = await openPage(service)
+    const { page, complaints } = opened
+    // Without a screen the browser shows none: what it is given is kept, by a tab that nobody looks at.
+    await page.evaluate(`{
+      window.shown = []
+      window.ownNotification = Notification
+      window.Notification = class {
+        static permission = 'granted'
+        static requestPermission = async () => 'granted'
+        constructor(title) { window.shown.push(title) }
+      }
+      Object.defineProperty(document, 'hidden', { value: true, configurable: true })
+    }`)
+    const toggle = async () => {
+      await page.getByRole('button', { name: /^Menu of/ }).click()
+      await page.getByRole('menuitemcheckbox', { name: 'Notify me when a run needs me' }).click()
+    }
+    const first = page.waitForResponse(/needs_attention=true.*creator=me|creator=me.*needs_attention=true/)
+    await toggle()
+    await first
+    const asks = JSON.stringify([['ask_user', { question: 'Now?' }]])
+    const run_id = await api.create({ title: 'Tell me', prompt: asks })
+    await api.until(run_id, (run) => run.state === 'BLOCKED')
+    const readAgain =
+      "__TANSTACK_QUERY_CLIENT__.refetchQueries({ queryKey: ['runs', 'attention', 'notices'] }).then(() => undefined)"
+    for (const _ of [1, 2]) await page.evaluate(readAgain)
+    await page.waitForFunction("window.shown.includes('Answer: Tell me')")
+    assert.equal(await page.evaluate("window.shown.filter((title) => title === 'Answer: Tell me').length"), 1)
+    await toggle()
+    await page.evaluate('{ window.Notification = window.ownNotification; delete document.hidden }')
+    await api.call('POST', `/agent/runs/${run_id}/cancel`)
+    assert.deepEqual(complaints, [])
+  })
+
   test('a call that waits to be allowed has nothing to open', async () => {
     const run_id = await api.create({
       prompt: '[["bash", {"command": "echo waits"}]]',
@@ -364,7 +534,8 @@ describe('the page of a run', { skip }, () => {
     })
     await using opened = await openRun(run_id)
     await opened.page.locator('div[data-block=bash]', { hasText: 'not begun' }).waitFor()
-    await opened.page.getByRole('button', { name: 'Allow once' }).click()
+    await opened.page.getByRole('button', { name: 'Allow once' }).waitFor()
+    await opened.page.keyboard.press('a')
     await opened.page.locator('details[data-block=bash]', { hasText: 'exit 0' }).waitFor()
   })
 })

@@ -21,6 +21,7 @@ interface ListOptions extends ClientOptions, FilterOptions {
   archived?: string | true
   mine?: boolean
   waiting?: boolean
+  needsAttention?: boolean
   watch?: boolean
   sort?: string
   order?: string
@@ -39,6 +40,7 @@ export function addListCommand(program: Command): void {
       .option('--all', 'all of them')
       .addOption(new Option('--mine', 'created by you').conflicts('creator'))
       .addOption(new Option('--waiting', 'that wait for an answer of a person').conflicts('state'))
+      .option('--needs-attention', 'to act on: questions, approvals, failed setups, pull requests to merge')
       .option('--watch', 'show them as they go, until Ctrl-C'),
   )
     .option('--archived [all]', 'archived runs alone; with `all`, the others as well')
@@ -70,6 +72,7 @@ function paramsOf(search: string | undefined, options: ListOptions): ListRunsPar
     ...filtersOf(search, options),
     ...(options.mine ? { creator: 'me' } : {}),
     ...(options.waiting ? { state: ['BLOCKED'] } : {}),
+    ...(options.needsAttention ? { needs_attention: true } : {}),
     ...(options.archived === undefined ? {} : { archived: readArchived(options.archived) }),
     ...(options.sort === undefined ? {} : { sort_by: options.sort as ListRunsParams['sort_by'] }),
     ...(options.order === undefined ? {} : { sort_order: options.order as ListRunsParams['sort_order'] }),

@@ -1725,6 +1725,7 @@ class DeleteRunsRequest(WireModel):
     source: list[RunSourceType] | None = None
     task_status: list[TaskStatus] | None = None
     execution_location: Literal["LOCAL", "REMOTE"] | str | None = None
+    needs_attention: bool | None = None
     archived: Literal["true", "false", "all"] | str | None = None
     """Default `all`, where the list has `false`."""
     created_after: datetime | None = None

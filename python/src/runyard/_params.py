@@ -258,6 +258,8 @@ class ListRunsParams(RequestOptions, total=False):
     skill_spec: str | None
     schedule_id: str | None
     trigger_id: str | None
+    needs_attention: bool | None
+    """With `True`, what somebody has to act on: questions, approvals, failed setups, pull requests to merge."""
     automation_id: str | None
     """Created with this `automation_id` in their metadata."""
     factory_uid: str | Sequence[str] | None
@@ -311,6 +313,8 @@ class DeleteRunsParams(RequestOptions, total=False):
     skill_spec: str
     schedule_id: str
     trigger_id: str
+    needs_attention: bool
+    """With `True`, what somebody has to act on: questions, approvals, failed setups, pull requests to merge."""
     automation_id: str
     """Created with this `automation_id` in their metadata."""
     factory_uid: Sequence[str]

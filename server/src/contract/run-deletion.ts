@@ -28,6 +28,7 @@ const ONE_OF_EACH = {
   task_status: z.array(TaskStatus).min(1).max(64).optional(),
   factory_uid: z.array(z.string().max(256)).min(1).max(64).optional(),
   factory_only: z.boolean().optional(),
+  needs_attention: z.boolean().optional(),
 }
 
 /** A misspelled filter would delete more than was meant, so unknown fields are refused. */

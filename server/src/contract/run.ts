@@ -270,6 +270,10 @@ export const ListRunsQuery = z.object({
     .optional()
     .meta({ description: 'Any of these; repeated or separated by commas.' }),
   execution_location: z.enum(['LOCAL', 'REMOTE']).optional(),
+  needs_attention: flag().optional().meta({
+    description:
+      'With `true`, runs that somebody has to act on: an agent has asked something, a call waits for approval, a budget is spent, the setup failed in the last 7 days, or an open pull request of an ended run is to be merged.',
+  }),
   archived: z.enum(['true', 'false', 'all']).optional().meta({
     description: 'Default `false`: without archived runs. `true`: those alone.',
   }),

@@ -6,7 +6,7 @@ import { onEitherDatabase } from '../../test/support/databases.ts'
 import { actorOf, addPrincipal, addRun, holdRun } from '../../test/support/stored.ts'
 import { type ListRunsQuery, type RunSourceType, SORT_KEYS } from '../contract/run.ts'
 import type { Db } from './db.ts'
-import { recordPush } from './pushes.ts'
+import { recordPullStatus, recordPush } from './pushes.ts'
 import { listRuns, selectPage } from './run-list.ts'
 import { recordReference } from './run-references.ts'
 import { findRun } from './runs.ts'
@@ -217,6 +217,45 @@ onEitherDatabase('list', (open) => {
     assert.deepEqual(await find(['cancelled']), [])
   })
 
+  test('runs need attention while somebody has to act on them', async () => {
+    const metadata = { set: 'attention' }
+    const add = async (state: string, status_message: object = {}, created_at = new Date()) => {
+      const run_id = await addRun(db, viewer, { metadata })
+      await sql`update runs set state = ${state}, status_message = ${JSON.stringify(status_message)}::jsonb,
+        created_at = ${created_at} where run_id = ${run_id}`.execute(db)
+      return run_id
+    }
+    const broken = { message: 'No.', error_code: 'environment_setup_failed' }
+    const push = async (state: string, branch?: string) => {
+      const held = await holdRun(db)
+      const { run_id } = held
+      const url = `https://git.example/acme/shop/pull/${randomUUID()}`
+      const pushed = { directory: 'shop', repository: 'git.example/acme/shop', commit: 'c'.repeat(40), url }
+      await recordPush(db, held, {
+        ...{ artifact_uid: randomUUID(), branch: branch ?? `runyard/${run_id}` },
+        ...{ ...pushed, pull_request: { number: 1, url } },
+      })
+      await sql`update runs set state = ${state}, metadata = ${JSON.stringify(metadata)}::jsonb
+        where run_id = ${run_id}`.execute(db)
+      return { run_id, url }
+    }
+    const asks = await add('BLOCKED', { message: 'Which?', waits_for: 'answer' })
+    const fails = await add('FAILED', broken)
+    const opened = await push('SUCCEEDED')
+    await add('BLOCKED', { message: 'Stopped.', waits_for: 'message' })
+    await add('FAILED', broken, new Date(Date.now() - 8 * 86_400_000))
+    await add('FAILED', { message: 'Exit 1.' })
+    await add('SUCCEEDED')
+    await push('INPROGRESS')
+    await push('SUCCEEDED', 'runyard/another')
+    const find = async (query: ListRunsQuery) =>
+      (await listRuns(db, { metadata, ...query }, actorOf(viewer))).runs.map((run) => run.run_id).sort()
+    assert.deepEqual(await find({ needs_attention: true }), [asks, fails, opened.run_id].sort())
+    assert.equal((await find({ needs_attention: false })).length, 9)
+    await recordPullStatus(db, opened.url, 'merged', { principal_id: viewer })
+    assert.deepEqual(await find({ needs_attention: true }), [asks, fails].sort())
+  })
+
   test('any of several sources, one automation, and no factory', async () => {
     const add = (source: RunSourceType, automation_id: string) =>
       addRun(db, viewer, { source, metadata: { set: 'sources', automation_id } })
@@ -304,6 +343,12 @@ onEitherDatabase('list', (open) => {
         const { runs } = await listRuns(db, query, actorOf(viewer))
         assert(runs.some((run) => run.run_id === run_id))
       }
+    const { rows } = await sql<{ 'QUERY PLAN': string }>`
+      explain ${selectPage({ needs_attention: true, sort_by: 'created_at', limit: 50, environment_id: undefined }, actorOf(viewer))}`.execute(
+      db,
+    )
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    assert.doesNotMatch(plan, /Seq Scan on runs|runs_created/, `what needs attention:\n${plan}`)
     for (const length of [6, 8, 20])
       for (const sort_by of SORT_KEYS) {
         const query = { run_id_suffix: run_id.slice(-length), sort_by, environment_id: undefined }

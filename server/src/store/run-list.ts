@@ -4,7 +4,7 @@ import { kindOfReference, NO_ENVIRONMENT } from '../contract/environment-name.ts
 import { AppError } from '../contract/error.ts'
 import { type ListRunsQuery, ME, SORT_KEYS, type SortKey, type TaskStatus } from '../contract/run.ts'
 import { idsBeginningWith, isUuid, runIdIn } from '../contract/run-id.ts'
-import { type RunState, UNFINISHED_STATES } from '../contract/state.ts'
+import { type RunState, TERMINAL_STATES, UNFINISHED_STATES } from '../contract/state.ts'
 import { brokenCursor, decodeCursor, encodeCursor, isMoment, isPlainText } from './cursor.ts'
 import type { Db } from './db.ts'
 import { findEnvironmentId } from './environments.ts'
@@ -221,6 +221,7 @@ function filtersOf(
       const end = [...suffix.slice(-INDEXED_END)].reverse().join('')
       return sql`(${INDEXED} >= ${end} and ${INDEXED} < ${`${end}g`} and right(r.run_id::text, ${suffix.length}) = ${suffix})`
     }),
+    ...(query.needs_attention ? [NEEDS_ATTENTION] : []),
     ...given(query.task_status, (statuses) => hasTaskStatus(statuses, actor)),
     ...given(
       query.automation_id,
@@ -251,6 +252,18 @@ function filtersOf(
     }),
   ]
 }
+
+/** Each part has an index of its own, so that the runs are found without reading the others. */
+const NEEDS_ATTENTION = sql`r.run_id in (
+  select b.run_id from runs b
+  where b.state = 'BLOCKED' and coalesce(b.status_message->>'waits_for', '') <> 'message'
+  union all
+  select f.run_id from runs f
+  where f.state = 'FAILED' and f.status_message->>'error_code' = 'environment_setup_failed'
+    and f.created_at > now() - interval '7 days'
+  union all
+  select p.run_id from pushes p join runs o on o.run_id = p.run_id
+  where p.pull_request is not null and p.status = 'open' and p.branch = 'runyard/' || p.run_id::text and o.state in (${among(TERMINAL_STATES)}))`
 
 const STATES_OF: Record<Exclude<TaskStatus, 'running'>, readonly RunState[]> = {
   failed: ['FAILED', 'ERROR'],

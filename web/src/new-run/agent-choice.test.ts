@@ -34,6 +34,24 @@ test('what is taken out goes, and what is not chosen here stays', () => {
   })
 })
 
+test('a run without an environment has the repository that is named', () => {
+  const url = 'https://git.example/acme/site'
+  const named = { ...choiceOf(undefined), repository: ` ${url} `, ref: 'main' }
+  assert.deepEqual(configOf(named, undefined), { repositories: [{ url, ref: 'main' }] })
+  assert.deepEqual(configOf({ ...named, ref: '' }, undefined), { repositories: [{ url }] })
+  assert.deepEqual(configOf({ ...named, environment: 'site' }, undefined), { environment_id: 'site' })
+  const before: AgentConfig = { repositories: [{ url, ref: 'main' }] }
+  assert.deepEqual(configOf(choiceOf(before), before), before)
+  assert.deepEqual(configOf({ ...choiceOf(before), repository: '' }, before), { repositories: [] })
+  // What the form does not show stays.
+  for (const repositories of [
+    [{ url, depth: 0 }],
+    [{ local_path: '/srv/site' }],
+    [{ url }, { url: `${url}-2` }],
+  ])
+    assert.deepEqual(configOf(choiceOf({ repositories }), { repositories }), { repositories })
+})
+
 test('the effort goes with the agent, named or not', () => {
   const choice = { ...choiceOf(undefined), effort: 'high' }
   assert.deepEqual(configOf(choice, undefined), { harness: { reasoning_level: 'high' } })

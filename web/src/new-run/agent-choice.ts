@@ -7,6 +7,10 @@ export type AgentConfig = NonNullable<CreateRunParams['config']>
 /** Where runs work and with what, as text; empty is what the service takes by default. */
 export interface AgentChoice {
   environment: string
+  /** Address of the one repository of a run without an environment. */
+  repository: string
+  /** Its branch, tag or commit. */
+  ref: string
   model: string
   harness: string
   /** How much the model thinks. */
@@ -26,6 +30,7 @@ export interface AgentChoice {
 
 export const choiceOf = (config: AgentConfig | undefined): AgentChoice => ({
   environment: config?.environment_id ?? '',
+  ...placeOf(config?.repositories),
   model: config?.model_id ?? '',
   harness: config?.harness?.type ?? '',
   effort: config?.harness?.reasoning_level ?? '',
@@ -36,6 +41,29 @@ export const choiceOf = (config: AgentConfig | undefined): AgentChoice => ({
   permissions: writePermissions(config?.permissions),
   tool_servers: writeObject(config?.mcp_servers),
 })
+
+/** One repository that is named by its address alone; what else was asked for stays as it is. */
+function placeOf(repositories: AgentConfig['repositories']): Pick<AgentChoice, 'repository' | 'ref'> {
+  const [first, ...others] = repositories ?? []
+  const is_plain =
+    first?.url !== undefined && Object.keys(first).every((name) => ['url', 'ref'].includes(name))
+  return is_plain && others.length === 0
+    ? { repository: first.url ?? '', ref: first.ref ?? '' }
+    : { repository: '', ref: '' }
+}
+
+function repositoriesOf(
+  { environment, repository, ref }: AgentChoice,
+  before: AgentConfig['repositories'],
+): Pick<AgentConfig, 'repositories'> {
+  // An environment names its own.
+  if (environment) return {}
+  const url = repository.trim()
+  const branch = ref.trim()
+  if (url) return { repositories: [{ url, ...(branch ? { ref: branch } : {}) }] }
+  if (!before || before.length === 0) return {}
+  return { repositories: placeOf(before).repository ? [] : before }
+}
 
 /** The configuration of what was chosen. What is not chosen here stays; so do the details of an agent that stays. */
 export function configOf(choice: AgentChoice, before: AgentConfig | undefined): AgentConfig {
@@ -58,8 +86,8 @@ export function configOf(choice: AgentChoice, before: AgentConfig | undefined): 
   const servers = serversOf(choice)
   return {
     ...kept,
-    // An environment names its own.
-    ...(choice.environment ? { environment_id: choice.environment } : repositories ? { repositories } : {}),
+    ...(choice.environment ? { environment_id: choice.environment } : {}),
+    ...repositoriesOf(choice, repositories),
     ...(model ? { model_id: model } : {}),
     ...(harness ? { harness } : {}),
     ...(choice.base_prompt.trim() ? { base_prompt: choice.base_prompt } : {}),

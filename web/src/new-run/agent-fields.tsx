@@ -15,11 +15,14 @@ export function AgentFields({
   set,
   identity,
   as_before = false,
+  has_place = true,
 }: {
   form: Named
   set: (change: Partial<Named>) => void
   identity?: AgentIdentity | undefined
   as_before?: boolean
+  /** Whether the environment is chosen here. */
+  has_place?: boolean
 }) {
   const { environments, models, default_model, harnesses } = useChoices()
   const asIt = (has: string | undefined, else_: string) =>
@@ -31,18 +34,20 @@ export function AgentFields({
   const own = environments.find(({ uid }) => uid === identity?.environment_id)
   return (
     <>
-      <SelectField
-        label="Environment"
-        value={form.environment}
-        onText={(environment) => set({ environment })}
-      >
-        <option value="">{asIt(own?.name, 'None: an empty sandbox')}</option>
-        {environments.map(({ uid, name }) => (
-          <option key={uid} value={uid}>
-            {plainText(name)}
-          </option>
-        ))}
-      </SelectField>
+      {has_place ? (
+        <SelectField
+          label="Environment"
+          value={form.environment}
+          onText={(environment) => set({ environment })}
+        >
+          <option value="">{asIt(own?.name, 'None: an empty sandbox')}</option>
+          {environments.map(({ uid, name }) => (
+            <option key={uid} value={uid}>
+              {plainText(name)}
+            </option>
+          ))}
+        </SelectField>
+      ) : null}
       <TextField
         label="Model"
         list="models"

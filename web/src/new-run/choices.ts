@@ -20,7 +20,20 @@ export function useChoices() {
     staleTime: 60_000,
   })
   return {
-    environments: environments.data?.map(({ uid, config }) => ({ uid, name: config.name })) ?? [],
+    environments:
+      environments.data?.map(({ uid, config }) => ({
+        uid,
+        name: config.name,
+        repositories: (config.repositories ?? []).map(({ url, local_path }) => url ?? local_path ?? ''),
+      })) ?? [],
+    /** Addresses that environments know. */
+    repositories: [
+      ...new Set(
+        environments.data?.flatMap(({ config }) =>
+          (config.repositories ?? []).flatMap(({ url }) => url ?? []),
+        ),
+      ),
+    ],
     models: models.data?.models.map(({ id }) => id) ?? [],
     default_model: models.data?.default_model_id || undefined,
     skills: skills.data?.agents.flatMap(({ variants }) => variants.map(({ id }) => id)) ?? [],

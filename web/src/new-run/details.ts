@@ -26,7 +26,14 @@ export const NO_DETAILS: Details = {
 }
 
 /** Whether anything is said that stands folded otherwise. */
-export const hasDetails = ({ environment: _, model: __, harness: ___, ...folded }: Details): boolean =>
+export const hasDetails = ({
+  environment: _,
+  model: __,
+  harness: ___,
+  repository: ____,
+  ref: _____,
+  ...folded
+}: Details): boolean =>
   Object.entries(NO_DETAILS).some(
     ([name, nothing]) => name in folded && folded[name as keyof typeof folded] !== nothing,
   )

@@ -3,7 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { Tabs } from 'radix-ui'
 import { type KeyboardEvent, useEffect, useMemo, useState } from 'react'
-import { BASE_URL, useAccess } from '../client.ts'
+import { BASE_PATH, BASE_URL, useAccess } from '../client.ts'
 import { useIdentityChoices } from '../keys/identity-queries.ts'
 import { runQuery } from '../run/run-queries.ts'
 import { plainText } from '../text/plain-text.ts'
@@ -14,10 +14,32 @@ import { FileButton, FileChips } from '../ui/file-picker.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { readAttachment } from '../ui/read-attachment.ts'
 import { AgentFields, SkillField } from './agent-fields.tsx'
+import { useChoices } from './choices.ts'
+import { readLastPlace, writeLastPlace } from './last-place.ts'
 import { MoreFields } from './more-fields.tsx'
-import { readOrigin } from './origin-search.ts'
+import { readOrigin, splitRepository } from './origin-search.ts'
+import { PlaceChoice } from './place-choice.tsx'
 import { type SampleLanguage, writeSamples } from './request-samples.ts'
 import { buildRequest, EMPTY_FORM, formOf, isWhole, type Origin, type RunForm } from './run-form.ts'
+
+const KEY = `runyard.last-place ${BASE_PATH}`
+
+/** Stored in this browser, which may refuse to. */
+function readStored() {
+  try {
+    return readLastPlace(localStorage.getItem(KEY))
+  } catch {
+    return readLastPlace(null)
+  }
+}
+
+function store(form: RunForm): void {
+  try {
+    localStorage.setItem(KEY, writeLastPlace(form))
+  } catch {
+    // The next form is then empty.
+  }
+}
 
 /** Where a run is asked for: anew, again with changes, or from the end of another one. */
 export function NewRunPage() {
@@ -28,6 +50,8 @@ export function NewRunPage() {
     environment = '',
     skill = '',
     identity = '',
+    prompt = '',
+    repo = '',
   } = useSearch({
     from: '/new',
     select: readOrigin,
@@ -36,7 +60,19 @@ export function NewRunPage() {
   const run_id = replay ?? fork
   const { data: run, error } = useQuery({ ...runQuery(client, run_id ?? ''), enabled: run_id !== undefined })
   if (run_id === undefined)
-    return <Form origin={undefined} start={{ ...EMPTY_FORM, environment, skill, identity }} />
+    return (
+      <Form
+        key={[environment, skill, identity, prompt, repo].join('\n')}
+        origin={undefined}
+        start={{
+          ...EMPTY_FORM,
+          ...(identity ? {} : readStored()),
+          // What an address names counts, and not where the last run was.
+          ...(environment || repo ? { environment, ...splitRepository(repo) } : {}),
+          ...{ skill, identity, prompt },
+        }}
+      />
+    )
   if (error) return <Problem error={error} />
   if (!run) return null
   const origin = replay ? ({ kind: 'replay', run } as const) : ({ kind: 'fork', run, sequence } as const)
@@ -63,10 +99,20 @@ function Form({ origin, start }: { origin: Origin; start: RunForm }) {
       const attachments = await Promise.all(files.map(readAttachment))
       return client.runs.create({ ...request, ...(attachments.length > 0 ? { attachments } : {}) })
     },
-    onSuccess: ({ run_id }) => navigate({ to: '/sessions/$run_id', params: { run_id } }),
+    onSuccess: ({ run_id }) => {
+      if (!origin) store(form)
+      return navigate({ to: '/sessions/$run_id', params: { run_id } })
+    },
   })
   const set = (change: Partial<RunForm>) => setForm((now) => ({ ...now, ...change }))
   const { all } = useIdentityChoices()
+  // An address may name the environment as people do.
+  const { environments } = useChoices()
+  const named = environments.find(({ uid, name }) => name === form.environment && uid !== name)?.uid
+  useEffect(() => {
+    if (named) setForm((now) => ({ ...now, environment: named }))
+  }, [named])
+  const chosen = all.find(({ uid }) => uid === form.identity)
   const can_create = isWhole(form)
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey) || event.nativeEvent.isComposing) return
@@ -85,6 +131,17 @@ function Form({ origin, start }: { origin: Origin; start: RunForm }) {
             create.mutate()
           }}
         >
+          <PlaceChoice
+            form={form}
+            set={set}
+            otherwise={
+              origin
+                ? 'As it was'
+                : chosen?.environment_id
+                  ? `As ${plainText(chosen.name)} has it`
+                  : 'None: a repository, or an empty sandbox'
+            }
+          />
           <AreaField
             label="Prompt"
             hint="Markdown. With the agent “runbook”, its shell blocks are run as they stand."
@@ -101,7 +158,8 @@ function Form({ origin, start }: { origin: Origin; start: RunForm }) {
               form={form}
               set={set}
               as_before={origin !== undefined}
-              identity={all.find(({ uid }) => uid === form.identity)}
+              identity={chosen}
+              has_place={false}
             />
             <SkillField value={form.skill} onText={(skill) => set({ skill })} />
           </div>

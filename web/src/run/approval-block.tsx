@@ -1,9 +1,11 @@
 import type { ApprovalDecision } from '@runyard/client'
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useAccess } from '../client.ts'
+import { isTyping } from '../shell/typing.ts'
 import { plainText } from '../text/plain-text.ts'
 import { Button } from '../ui/button.tsx'
+import { KeyHint } from '../ui/key-hint.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { ScrollText } from '../ui/scroll-box.tsx'
 import type { DataOf } from './entry.ts'
@@ -26,7 +28,12 @@ export function ApprovalBlock({
 }) {
   const { tool, title, input } = request
   return (
-    <section className="rounded-xl border border-wait/40 bg-wait/5 px-4 py-3 text-sm" data-entry="approval">
+    <section
+      className="rounded-xl border border-wait/40 bg-wait/5 px-4 py-3 text-sm"
+      data-entry="approval"
+      tabIndex={answer ? undefined : -1}
+      data-asks={answer ? undefined : true}
+    >
       <p className="m-0">
         <strong className="font-semibold">{answer ? 'Asked to be allowed' : 'Asks to be allowed'}:</strong>{' '}
         <code className="wrap-anywhere">{plainText(title ?? tool)}</code>
@@ -56,10 +63,11 @@ function Question({ run_id, approval_id }: { run_id: string; approval_id: string
         ...(decision === 'deny' && reason.trim() ? { reason: reason.trim() } : {}),
       }),
   })
-  if (!may_write)
-    return <p className="m-0 mt-1 text-soft">Somebody who may write to this run has to answer.</p>
   // Until the event of the answer is here, it must not be given twice.
   const is_given = answer.isPending || answer.isSuccess
+  useAnswerKeys(may_write && !is_given, answer.mutate)
+  if (!may_write)
+    return <p className="m-0 mt-1 text-soft">Somebody who may write to this run has to answer.</p>
   return (
     <form
       className="mt-3 grid gap-2"
@@ -69,8 +77,13 @@ function Question({ run_id, approval_id }: { run_id: string; approval_id: string
       }}
     >
       <div className="flex flex-wrap gap-2">
-        <Button kind="primary" disabled={is_given} onClick={() => answer.mutate('allow_once')}>
-          Allow once
+        <Button
+          kind="primary"
+          disabled={is_given}
+          aria-keyshortcuts="a"
+          onClick={() => answer.mutate('allow_once')}
+        >
+          Allow once <KeyHint className="border-current/40! text-current! max-sm:hidden">a</KeyHint>
         </Button>
         <Button disabled={is_given} onClick={() => answer.mutate('allow_always')}>
           Always for this run
@@ -85,11 +98,28 @@ function Question({ run_id, approval_id }: { run_id: string; approval_id: string
           value={reason}
           onChange={(event) => setReason(event.target.value)}
         />
-        <Button kind="danger" type="submit" disabled={is_given}>
-          Deny
+        <Button kind="danger" type="submit" disabled={is_given} aria-keyshortcuts="d">
+          Deny <KeyHint className="max-sm:hidden">d</KeyHint>
         </Button>
       </div>
       {answer.error ? <Problem error={answer.error} /> : null}
     </form>
   )
+}
+
+/** `a` allows the call once and `d` denies it, wherever nobody types. A key that is held down does not answer the next call, too. */
+function useAnswerKeys(is_open: boolean, answer: (decision: ApprovalDecision) => void): void {
+  const latest = useRef(answer)
+  latest.current = answer
+  useEffect(() => {
+    if (!is_open) return
+    const onKeyDown = (event: KeyboardEvent) => {
+      const decision = event.key === 'a' ? 'allow_once' : event.key === 'd' ? 'deny' : undefined
+      if (!decision || event.repeat || isTyping(event)) return
+      event.preventDefault()
+      latest.current(decision)
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [is_open])
 }

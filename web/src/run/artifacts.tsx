@@ -1,9 +1,12 @@
 import type { ArtifactItem } from '@runyard/client'
+import { useState } from 'react'
 import { linkToArtifact } from '../artifact-link.ts'
 import { useAccess } from '../client.ts'
 import { formatBytes } from '../text/format.ts'
 import { plainText } from '../text/plain-text.ts'
 import { OutsideLink } from '../ui/outside-link.tsx'
+import { ArtifactPreview } from './artifact-preview.tsx'
+import { type PreviewKind, previewOf } from './preview-kind.ts'
 
 /** What the run kept or named beside its changes: files, pictures, its plan, pages elsewhere. */
 export function Artifacts({ artifacts }: { artifacts: readonly ArtifactItem[] }) {
@@ -19,7 +22,7 @@ export function Artifacts({ artifacts }: { artifacts: readonly ArtifactItem[] })
       <ul className="m-0 grid list-none gap-1.5 p-0 text-sm">
         {shown.map((artifact, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: references have no id, and the list only grows.
-          <li key={index} className="flex min-w-0 items-baseline justify-between gap-3">
+          <li key={index} className="flex min-w-0 flex-wrap items-baseline justify-between gap-x-3">
             <ArtifactLine artifact={artifact} />
           </li>
         ))}
@@ -46,7 +49,7 @@ function ArtifactLine({ artifact }: { artifact: ArtifactItem }) {
     case 'PLAN': {
       const uid = artifact.data.artifact_uid
       const name = plainText(artifact.data.title ?? 'Plan')
-      return uid ? <Kept uid={uid} name={name} more="plan" /> : <span>{name}</span>
+      return uid ? <Kept uid={uid} name={name} more="plan" preview="markdown" /> : <span>{name}</span>
     }
     case 'SCREENSHOT':
       return (
@@ -54,27 +57,64 @@ function ArtifactLine({ artifact }: { artifact: ArtifactItem }) {
           uid={artifact.data.artifact_uid}
           name={plainText(artifact.data.title ?? 'Screenshot')}
           more="picture"
+          preview={previewOf({ mime_type: artifact.data.mime_type, filename: '', size_bytes: 0 })}
         />
       )
     default: {
       const { artifact_uid, filename, size_bytes } = artifact.data
-      return <Kept uid={artifact_uid} name={plainText(filename)} more={formatBytes(size_bytes)} />
+      return (
+        <Kept
+          uid={artifact_uid}
+          name={plainText(filename)}
+          more={formatBytes(size_bytes)}
+          preview={previewOf(artifact.data)}
+        />
+      )
     }
   }
 }
 
 /** A file that the service keeps; its link is asked for when it is wanted, since it lasts 15 minutes. */
-function Kept({ uid, name, more }: { uid: string; name: string; more: string }) {
+function Kept({
+  uid,
+  name,
+  more,
+  preview,
+}: {
+  uid: string
+  name: string
+  more: string
+  preview: PreviewKind | undefined
+}) {
+  const [is_open, setOpen] = useState(false)
   const { client } = useAccess()
   const open = async () => {
     location.assign(await linkToArtifact(client, uid))
   }
   return (
     <>
-      <button type="button" className="min-w-0 truncate text-left text-accent underline" onClick={open}>
+      <button
+        type="button"
+        className="min-w-0 flex-1 truncate text-left text-accent underline"
+        onClick={open}
+      >
         {name}
       </button>
-      <span className="shrink-0 text-soft text-xs">{more}</span>
+      <span className="flex shrink-0 items-baseline gap-3 text-soft text-xs">
+        {more}
+        {preview ? (
+          <button
+            type="button"
+            aria-expanded={is_open}
+            className="min-h-6 text-accent"
+            onClick={() => setOpen(!is_open)}
+          >
+            {is_open ? 'Hide' : 'Preview'}
+            <span className="unseen"> {name}</span>
+          </button>
+        ) : null}
+      </span>
+      {preview && is_open ? <ArtifactPreview uid={uid} name={name} kind={preview} /> : null}
     </>
   )
 }

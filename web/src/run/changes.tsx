@@ -7,14 +7,23 @@ import { useAccess } from '../client.ts'
 import { countOf, formatCount } from '../text/format.ts'
 import { plainText } from '../text/plain-text.ts'
 import { Button } from '../ui/button.tsx'
+import { CopyLine } from '../ui/copy-line.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { saveFile } from '../ui/save-file.ts'
+import { CommentBar } from './comment-bar.tsx'
 import { FileDiff } from './file-diff.tsx'
+import { type FileGroup, groupByFolder } from './file-groups.ts'
+import type { LineComment } from './line-comments.ts'
 import { parsePatch } from './patch.ts'
 import { diffQuery, patchQuery } from './run-queries.ts'
 
-/** Files that are open to begin with, when the whole is small. */
+/** Lines of changes whose files are open to begin with, when they are few as well. */
 const OPEN_LINES = 120
+const OPEN_FILES = 10
+/** Files that need no folders to be found in. */
+const FEW_FILES = 8
+/** Files of a folder that is open to begin with. */
+const MOST_SHOWN = 20
 
 /** What the run changed in its repositories: the files, each with its diff, and the patch to take away. */
 export function Changes({ run_id, turn }: { run_id: string; turn?: number }) {
@@ -22,16 +31,31 @@ export function Changes({ run_id, turn }: { run_id: string; turn?: number }) {
   const { data: diff, error } = useQuery(diffQuery(client, run_id, turn))
   if (error) return <Problem error={error} />
   if (!diff || (diff.files_changed === 0 && diff.notes.length === 0)) return null
-  return <ChangeList diff={diff} />
+  return <ChangeList diff={diff} is_newest={turn === undefined} />
 }
 
-function ChangeList({ diff }: { diff: RunDiff }) {
-  const { client } = useAccess()
-  const { files, files_changed, additions, deletions, notes, patch } = diff
-  const is_small = additions + deletions <= OPEN_LINES
+function ChangeList({ diff, is_newest }: { diff: RunDiff; is_newest: boolean }) {
+  const { client, may_write } = useAccess()
+  const { run_id, files, files_changed, additions, deletions, notes, patch } = diff
+  const is_small = additions + deletions <= OPEN_LINES && files.length <= OPEN_FILES
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
   const isOpen = (path: string) => (is_small ? !closed.has(path) : open.has(path))
+  const groups = useMemo(() => groupByFolder(files), [files])
+  const has_folders = files.length > FEW_FILES && groups.length > 1
+  const [turned, setTurned] = useState<ReadonlySet<string>>(new Set())
+  // A folder with many files is closed until somebody opens it.
+  const isShown = ({ folder, files }: FileGroup) =>
+    !has_folders || files.length <= MOST_SHOWN !== turned.has(folder)
+  const toggleFolder = ({ folder }: FileGroup) => setTurned(toggled(turned, folder))
+  const [comments, setComments] = useState<ReadonlyMap<string, LineComment>>(new Map())
+  const may_comment = may_write && is_newest
+  const onComment = (key: string, comment: LineComment | undefined) => {
+    const next = new Map(comments)
+    next.delete(key)
+    if (comment) next.set(key, comment)
+    setComments(next)
+  }
   const is_any_open = files.some((file) => isOpen(file.path))
   const { data: text, error } = useQuery({
     ...patchQuery(client, patch?.artifact_uid ?? ''),
@@ -40,9 +64,7 @@ function ChangeList({ diff }: { diff: RunDiff }) {
   const parts = useMemo(() => (text === undefined ? undefined : parsePatch(text)), [text])
   const toggle = (path: string) => {
     const [now, set] = is_small ? ([closed, setClosed] as const) : ([open, setOpen] as const)
-    const next = new Set(now)
-    if (!next.delete(path)) next.add(path)
-    set(next)
+    set(toggled(now, path))
   }
   const save = async () => {
     if (!patch) return
@@ -63,28 +85,46 @@ function ChangeList({ diff }: { diff: RunDiff }) {
           </Button>
         ) : null}
       </header>
+      {patch ? (
+        <CopyLine
+          text={`runyard apply ${run_id.slice(-8)}`}
+          label="Copy the command that applies the changes"
+        />
+      ) : null}
       {error ? <Problem error={error} /> : null}
-      <ul className="m-0 grid list-none gap-2 p-0">
-        {files.map((file) => (
-          <li key={file.path} className="overflow-clip rounded-[10px] border border-line bg-raised">
-            <button
-              type="button"
-              aria-expanded={isOpen(file.path)}
-              className="flex min-h-10 w-full items-center gap-2.5 px-3.5 py-1 text-left text-sm hover:bg-ink/4 focus-visible:-outline-offset-2"
-              onClick={() => toggle(file.path)}
-            >
-              <FileSign status={file.status} />
-              <code className="min-w-0 wrap-anywhere">{nameOf(file)}</code>
-              <span className="ml-auto shrink-0">
-                {file.binary ? <span className="text-soft text-xs">binary</span> : <Counts {...file} />}
-              </span>
-            </button>
-            {isOpen(file.path) ? (
-              <FileDiff file={file} part={parts?.get(file.path)} is_read={parts !== undefined} />
+      <ul className="m-0 list-none overflow-clip rounded-[10px] border border-line bg-raised p-0">
+        {groups.map((group) => (
+          <li key={group.folder}>
+            {has_folders ? (
+              <FolderRow group={group} is_open={isShown(group)} onToggle={() => toggleFolder(group)} />
+            ) : null}
+            {isShown(group) ? (
+              <ul className="m-0 list-none p-0">
+                {group.files.map((file) => (
+                  <li key={file.path} className="border-line not-first:border-t">
+                    <FileRow
+                      file={file}
+                      folder={has_folders ? group.folder : ''}
+                      mode={parts?.get(file.path)?.mode}
+                      is_open={isOpen(file.path)}
+                      onToggle={() => toggle(file.path)}
+                    />
+                    {isOpen(file.path) ? (
+                      <FileDiff
+                        file={file}
+                        part={parts?.get(file.path)}
+                        is_read={parts !== undefined}
+                        commenting={may_comment ? { comments, onComment } : undefined}
+                      />
+                    ) : null}
+                  </li>
+                ))}
+              </ul>
             ) : null}
           </li>
         ))}
       </ul>
+      <CommentBar run_id={run_id} comments={[...comments.values()]} onDone={() => setComments(new Map())} />
       {files.length < files_changed ? (
         <p className="m-0 text-soft text-sm">
           {formatCount(files_changed - files.length)} more files are in the patch.
@@ -99,8 +139,71 @@ function ChangeList({ diff }: { diff: RunDiff }) {
   )
 }
 
-const nameOf = ({ path, previous_path }: ChangedFile): string =>
-  plainText(previous_path && previous_path !== path ? `${previous_path} → ${path}` : path)
+const toggled = (set: ReadonlySet<string>, item: string): Set<string> => {
+  const next = new Set(set)
+  if (!next.delete(item)) next.add(item)
+  return next
+}
+
+const ROW =
+  'flex min-h-9 w-full items-center gap-2.5 px-3.5 py-1 text-left text-sm hover:bg-ink/4 focus-visible:-outline-offset-2'
+
+const FolderRow = ({
+  group: { folder, files, additions, deletions },
+  is_open,
+  onToggle,
+}: {
+  group: FileGroup
+  is_open: boolean
+  onToggle: () => void
+}) => (
+  <button
+    type="button"
+    aria-expanded={is_open}
+    className={`${ROW} border-line border-y bg-sunken`}
+    onClick={onToggle}
+  >
+    <span aria-hidden className="w-3 shrink-0 text-soft">
+      {is_open ? '▾' : '▸'}
+    </span>
+    <code className="min-w-0 wrap-anywhere">{plainText(folder) || 'Top folder'}</code>
+    <span className="shrink-0 text-soft text-xs">{countOf(files.length, 'file')}</span>
+    <span className="ml-auto shrink-0">
+      <Counts additions={additions} deletions={deletions} />
+    </span>
+  </button>
+)
+
+function FileRow({
+  file,
+  folder,
+  mode,
+  is_open,
+  onToggle,
+}: {
+  file: ChangedFile
+  /** Is named above. */
+  folder: string
+  mode: string | undefined
+  is_open: boolean
+  onToggle: () => void
+}) {
+  const { path, previous_path } = file
+  const words = [previous_path && previous_path !== path ? `renamed from ${previous_path}` : '', mode ?? '']
+  const more = plainText(words.filter(Boolean).join(', '))
+  return (
+    <button type="button" aria-expanded={is_open} className={ROW} onClick={onToggle}>
+      <FileSign status={file.status} />
+      <span className="min-w-0 wrap-anywhere">
+        <code>{plainText(path.slice(folder.length))}</code>
+        {more ? <span className="ml-2 text-soft text-xs">{more}</span> : null}
+      </span>
+      <span className="ml-auto shrink-0">
+        {file.binary ? <span className="text-soft text-xs">binary</span> : <Counts {...file} />}
+      </span>
+    </button>
+  )
+}
 
 export function Counts({ additions, deletions }: { additions: number; deletions: number }) {
   return (

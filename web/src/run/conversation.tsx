@@ -8,7 +8,16 @@ const END_PX = 48
 const GAP_PX = 16
 
 /** The conversation of a run. Only what is near the screen is in the page: a log may have tens of thousands of entries. */
-export function Conversation({ entries, run_id }: { entries: readonly Entry[]; run_id: string }) {
+export function Conversation({
+  entries,
+  run_id,
+  told_key,
+}: {
+  entries: readonly Entry[]
+  run_id: string
+  /** The entry that the top of the page tells in full. */
+  told_key: string | undefined
+}) {
   const place = useRef<HTMLDivElement>(null)
   const [offset, setOffset] = useState(0)
   // What stands above grows, too: the result, the changes.
@@ -50,7 +59,7 @@ export function Conversation({ entries, run_id }: { entries: readonly Entry[]; r
             className="absolute top-0 left-0 w-full"
             style={{ transform: `translateY(${item.start - offset}px)` }}
           >
-            <EntryView entry={entry} run_id={run_id} />
+            <EntryView entry={entry} run_id={run_id} is_told_above={entry.key === told_key} />
           </div>
         )
       })}

@@ -11,6 +11,7 @@ import { OutsideLink } from '../ui/outside-link.tsx'
 import { ScrollText } from '../ui/scroll-box.tsx'
 import { ApprovalBlock } from './approval-block.tsx'
 import type { Entry, Tone } from './entry.ts'
+import { QuestionOptions } from './question-options.tsx'
 import { SetupBlock } from './setup-block.tsx'
 import { ToolBlock } from './tool-block.tsx'
 
@@ -41,7 +42,16 @@ const END_TONES: Record<string, string> = {
 }
 
 /** One entry of a conversation. */
-export const EntryView = memo(function EntryView({ entry, run_id }: { entry: Entry; run_id: string }) {
+export const EntryView = memo(function EntryView({
+  entry,
+  run_id,
+  is_told_above = false,
+}: {
+  entry: Entry
+  run_id: string
+  /** The result at the top of the page says the same in full. */
+  is_told_above?: boolean
+}) {
   switch (entry.kind) {
     case 'asked':
       return <Asked entry={entry} />
@@ -78,7 +88,14 @@ export const EntryView = memo(function EntryView({ entry, run_id }: { entry: Ent
       )
     case 'end':
       return (
-        <EndBlock {...entry}>
+        <EndBlock
+          {...entry}
+          {...(entry.question?.is_open ? { message: entry.question.text } : {})}
+          {...(is_told_above ? { message: '', error_code: undefined } : {})}
+        >
+          {entry.question?.is_open ? (
+            <QuestionOptions run_id={run_id} options={entry.question.options} />
+          ) : null}
           {entry.state === 'BLOCKED' ? null : <ForkFrom run_id={run_id} sequence={entry.sequence} />}
         </EndBlock>
       )
@@ -112,8 +129,7 @@ export function EndBlock({
       <EndMessage state={state} {...partMessage(message, error_code)} has_output={has_output} />
       {error_code ? (
         <p className="m-0 mt-1 text-soft">
-          What it means:{' '}
-          <a href={`${BASE_PATH}docs/errors/${encodeURIComponent(error_code)}`}>{error_code}</a>
+          Help: <a href={`${BASE_PATH}docs/errors/${encodeURIComponent(error_code)}`}>{error_code}</a>
         </p>
       ) : null}
       {children}
@@ -146,7 +162,7 @@ function EndMessage({
         <BreakableText text={plainText(message)} />
       </p>
       {output && has_output ? (
-        <details className="mt-1">
+        <details className="mt-1" open>
           <summary className="chevron w-fit text-soft">The end of its output</summary>
           <ScrollText className="mt-1 max-h-88 text-xs leading-relaxed">{plainText(output)}</ScrollText>
         </details>

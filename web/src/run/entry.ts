@@ -52,7 +52,10 @@ export type Entry =
       message: string
       error_code: string | undefined
       waits_for?: WaitsFor | undefined
+      /** Of its execution so far. */
       worked_ms: number
+      /** What an agent asked with answers to choose from; `is_open`: nobody has answered yet. */
+      question?: { text: string; options: string[]; is_open: boolean }
       /** Of its event: where a fork may go on from. */
       sequence: number
     }

@@ -45,7 +45,8 @@ export function entryOf(event: RunEvent): Entry | undefined {
       const { artifact_type, title, filename, size_bytes, diff } = event.data
       // The changes have a place of their own.
       if (diff) return undefined
-      if (artifact_type === 'PLAN') return note('good', `Plan: ${title ?? filename}`)
+      // The call that wrote it says the same, and the plan stays in sight.
+      if (artifact_type === 'PLAN') return undefined
       return note('good', `Kept ${title ?? filename}`, { more: formatBytes(size_bytes) })
     }
     case 'reference.reported': {
@@ -64,7 +65,7 @@ export function entryOf(event: RunEvent): Entry | undefined {
     case 'retrying': {
       const { message, delay_ms, retry } = event.data
       const when = delay_ms > 0 ? ` in ${Math.ceil(delay_ms / 1_000)} s` : ''
-      return note('warning', message, { more: `trying again${when} (${retry})` })
+      return note('warning', message, { more: `retry ${retry}${when}` })
     }
     case 'model.told':
       return note('warning', TOLD[event.data.reason], { more: 'The model was told, and goes on.' })

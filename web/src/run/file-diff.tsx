@@ -1,10 +1,20 @@
 import type { ChangedFile } from '@runyard/client'
-import { useState } from 'react'
+import { MessageSquarePlus } from 'lucide-react'
+import { Fragment, useMemo, useState } from 'react'
 import { BreakableText } from '../text/breakable-text.tsx'
 import { countOf } from '../text/format.ts'
-import { plainText } from '../text/plain-text.ts'
 import { ScrollBox } from '../ui/scroll-box.tsx'
-import type { DiffLine, Hunk } from './patch.ts'
+import {
+  colourHunk,
+  type Highlighter,
+  languageOf,
+  shownText,
+  type Token,
+  useHighlighter,
+} from './code-colours.ts'
+import { CommentField } from './comment-field.tsx'
+import { keyOfLine, type LineComment, nameLine } from './line-comments.ts'
+import type { DiffLine, FilePart, Hunk } from './patch.ts'
 
 /** Lines of one file that are shown before anybody asks for more. */
 const FIRST_LINES = 400
@@ -17,36 +27,65 @@ const TONES: Record<DiffLine['kind'], string> = {
 }
 const SIGNS: Record<DiffLine['kind'], string> = { added: '+', removed: '−', same: ' ', note: ' ' }
 
-/** The changed lines of one file. `hunks`: undefined where the patch does not hold it. */
+/** Comments on lines that have not been sent. */
+export interface Commenting {
+  comments: ReadonlyMap<string, LineComment>
+  /** Undefined takes the comment away. */
+  onComment: (key: string, comment: LineComment | undefined) => void
+}
+
+/** The changed lines of one file. `part`: undefined where the patch does not hold it. `commenting`: for who may write. */
 export function FileDiff({
   file,
-  part: hunks,
+  part,
   is_read,
+  commenting,
 }: {
   file: ChangedFile
-  part: Hunk[] | undefined
+  part: FilePart | undefined
   is_read: boolean
+  commenting: Commenting | undefined
 }) {
   const [shows_all, setAll] = useState(false)
-  if (!is_read) return <Remark text="Reading the patch…" />
+  const highlighter = useHighlighter()
+  if (!is_read) return <Remark text="Loading the patch…" />
   if (file.binary) return <Remark text="A binary file. The patch holds it whole." />
-  if (!hunks)
+  if (!part)
     return <Remark text={file.omitted ? 'Too large for the patch.' : 'The patch does not show it.'} />
+  const { hunks, mode } = part
   const total = hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0)
   if (total === 0)
-    return <Remark text={file.previous_path ? 'Renamed, its text is the same.' : 'No line differs.'} />
+    return (
+      <Remark
+        text={
+          mode
+            ? `Its mode changed: ${mode}. Its text is the same.`
+            : file.previous_path
+              ? `Renamed from ${file.previous_path}. Its text is the same.`
+              : 'No line differs.'
+        }
+      />
+    )
   let left = shows_all ? total : FIRST_LINES
   const shown = hunks.flatMap((hunk) => {
     const lines = hunk.lines.slice(0, Math.max(0, left))
     left -= lines.length
     return lines.length > 0 ? [{ ...hunk, lines }] : []
   })
+  const language = highlighter && languageOf(file.path, highlighter)
   return (
     <ScrollBox className="overflow-x-auto border-line border-t" label={`Changes of ${file.path}`}>
       <table className="w-full border-collapse font-mono text-xs leading-relaxed">
         <tbody>
           {shown.map((hunk) => (
-            <HunkRows key={hunk.title} hunk={hunk} />
+            <HunkRows
+              key={hunk.start}
+              hunk={hunk}
+              path={file.path}
+              language={language}
+              highlighter={highlighter}
+              commenting={commenting}
+            />
           ))}
         </tbody>
       </table>
@@ -63,28 +102,98 @@ const Remark = ({ text }: { text: string }) => (
   <p className="m-0 border-line border-t px-3.5 py-2.5 text-soft text-sm">{text}</p>
 )
 
-function HunkRows({ hunk }: { hunk: Hunk }) {
+function HunkRows({
+  hunk,
+  path,
+  language,
+  highlighter,
+  commenting,
+}: {
+  hunk: Hunk
+  path: string
+  language: string | undefined
+  highlighter: Highlighter | undefined
+  commenting: Commenting | undefined
+}) {
+  const [open, setOpen] = useState<string>()
+  const colours = useMemo(
+    () => (highlighter && language ? colourHunk(hunk, language, highlighter) : undefined),
+    [hunk, language, highlighter],
+  )
   return (
     <>
-      <tr className="bg-sunken text-soft">
-        <td colSpan={4} className="px-3.5 py-0.5">
-          {hunk.title}
-        </td>
-      </tr>
-      {hunk.lines.map((line, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the lines of a hunk stay as they are.
-        <tr key={index} className={TONES[line.kind]} data-line={line.kind}>
-          <LineNumber of={line.old_line} />
-          <LineNumber of={line.new_line} />
-          <td className="w-4 text-center text-soft select-none">{SIGNS[line.kind]}</td>
-          <td className="pr-3.5 whitespace-pre-wrap wrap-anywhere">
-            <BreakableText text={plainText(line.text.replaceAll('\r', '␍'))} />
+      {hunk.unchanged_before > 0 ? (
+        <tr className="bg-sunken text-soft">
+          <td colSpan={4} className="px-3.5 py-0.5">
+            {countOf(hunk.unchanged_before, 'unchanged line')}
           </td>
         </tr>
-      ))}
+      ) : null}
+      {hunk.lines.map((line, index) => {
+        const key = keyOfLine(path, line)
+        const comment = commenting?.comments.get(key)
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the lines of a hunk stay as they are.
+          <Fragment key={index}>
+            <tr className={`group ${TONES[line.kind]}`} data-line={line.kind}>
+              <LineNumber of={line.old_line} />
+              <LineNumber of={line.new_line} />
+              <td className="w-6 min-w-6 text-center align-top text-soft select-none">
+                {commenting && line.kind !== 'note' ? (
+                  <button
+                    type="button"
+                    aria-label={`Comment on ${nameLine(line)}`}
+                    className="group/comment flex h-4.5 w-full items-center justify-center"
+                    onClick={() => setOpen(key)}
+                  >
+                    <span className="group-hover:hidden group-focus-visible/comment:hidden">
+                      {SIGNS[line.kind]}
+                    </span>
+                    <MessageSquarePlus
+                      aria-hidden
+                      className="m-auto hidden size-3.5 text-accent group-hover:block group-focus-visible/comment:block"
+                    />
+                  </button>
+                ) : (
+                  SIGNS[line.kind]
+                )}
+              </td>
+              <td className="pr-3.5 whitespace-pre-wrap wrap-anywhere">
+                <Code line={line} tokens={colours?.[index]} />
+              </td>
+            </tr>
+            {commenting && (comment || open === key) ? (
+              <tr>
+                <td colSpan={4} className="bg-raised px-3.5 py-2 font-sans">
+                  <CommentField
+                    label={`Comment on ${nameLine(line)} of ${path}`}
+                    comment={comment}
+                    onText={(text) => {
+                      commenting.onComment(key, text === undefined ? undefined : { path, line, text })
+                      setOpen(undefined)
+                    }}
+                  />
+                </td>
+              </tr>
+            ) : null}
+          </Fragment>
+        )
+      })}
     </>
   )
 }
+
+const Code = ({ line, tokens }: { line: DiffLine; tokens: Token[] | undefined }) =>
+  tokens ? (
+    tokens.map(({ text, look }, index) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the words of a line stay as they are.
+      <span key={index} className={look || undefined}>
+        <BreakableText text={text} />
+      </span>
+    ))
+  ) : (
+    <BreakableText text={shownText(line)} />
+  )
 
 const LineNumber = ({ of }: { of: number | undefined }) => (
   <td className="tabular w-10 min-w-10 px-1.5 text-right align-top text-soft select-none max-sm:hidden">

@@ -36,8 +36,8 @@ rename to new.txt
 test('the hunks of a git patch are found by the names that the service gives the files', () => {
   const parts = parsePatch(PATCH)
   assert.deepEqual([...parts.keys()], ['gone.txt', 'two words.txt', 'ü"q.txt', 'new.txt'])
-  assert.deepEqual(parts.get('gone.txt')?.[0]?.lines, [{ kind: 'removed', text: 'gone', old_line: 1 }])
-  assert.deepEqual(parts.get('two words.txt')?.[0]?.lines, [
+  assert.deepEqual(parts.get('gone.txt')?.hunks[0]?.lines, [{ kind: 'removed', text: 'gone', old_line: 1 }])
+  assert.deepEqual(parts.get('two words.txt')?.hunks[0]?.lines, [
     { kind: 'same', text: 'a', old_line: 1, new_line: 1 },
     { kind: 'removed', text: 'b', old_line: 2 },
     { kind: 'added', text: 'B', new_line: 2 },
@@ -45,5 +45,47 @@ test('the hunks of a git patch are found by the names that the service gives the
     { kind: 'same', text: 'c', old_line: 3, new_line: 4 },
     { kind: 'note', text: 'No newline at end of file' },
   ])
-  assert.deepEqual(parts.get('new.txt'), [])
+  assert.deepEqual(parts.get('new.txt'), { hunks: [] })
+})
+
+test('modes are told in words, and lines between hunks are counted', () => {
+  const parts = parsePatch(`diff --git a/run b/run
+old mode 100644
+new mode 100755
+diff --git a/stop b/stop
+old mode 100755
+new mode 100644
+diff --git a/new b/new
+new file mode 100755
+index 0000000..1
+--- /dev/null
++++ b/new
+@@ -0,0 +1 @@
++a
+diff --git a/plain b/plain
+new file mode 100644
+index 0000000..1
+--- /dev/null
++++ b/plain
+@@ -0,0 +1 @@
++a
+diff --git a/long b/long
+index 1..2 100644
+--- a/long
++++ b/long
+@@ -5 +5,2 @@
+-b
++B
++B
+@@ -20 +21 @@
+-c
++C
+`)
+  const modes = ['run', 'stop', 'new', 'plain', 'long'].map((path) => parts.get(path)?.mode)
+  assert.deepEqual(modes, ['now executable', 'no longer executable', 'executable', undefined, undefined])
+  const before = parts.get('long')?.hunks.map(({ unchanged_before, start }) => [unchanged_before, start])
+  assert.deepEqual(before, [
+    [4, 5],
+    [14, 21],
+  ])
 })

@@ -10,9 +10,10 @@ const ENDED: readonly string[] = ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED']
 
 /** What came of the run: how it ended, the last words of the agent, what it was to hand over. */
 export function Result({ run, view }: { run: RunItem; view: SessionView }) {
-  const { state, status, entries, worked_ms } = view
+  const { state, status, entries, end_key } = view
   if (!ENDED.includes(state)) return null
   const said = lastWords(entries)
+  const end = entries.find(({ key }) => key === end_key)
   return (
     <section aria-label="Result" className="grid gap-3">
       {state === 'SUCCEEDED' ? null : (
@@ -20,7 +21,7 @@ export function Result({ run, view }: { run: RunItem; view: SessionView }) {
           state={state}
           message={status?.message ?? ''}
           error_code={status?.error_code}
-          worked_ms={worked_ms}
+          worked_ms={end?.kind === 'end' ? end.worked_ms : 0}
           has_output
         />
       )}

@@ -7,6 +7,7 @@ import { environmentsQuery } from '../environments/environment-queries.ts'
 import { formatCount } from '../text/format.ts'
 import { plainText } from '../text/plain-text.ts'
 import { Ago } from '../ui/moment.tsx'
+import { PlanPanel } from './plan-panel.tsx'
 import type { SessionView } from './session-log.ts'
 
 /** What there is to know about a run, beside its conversation. */
@@ -15,7 +16,8 @@ export function RunFacts({ run, view }: { run: RunItem; view: SessionView }) {
   const agent = [run.resolved?.harness ?? config.harness?.type, view.model_id ?? run.resolved?.model_id]
   const commits = Object.entries(run.resolved?.commits ?? {})
   return (
-    <aside aria-label="About this run" className="text-sm">
+    <aside aria-label="About this run" className="self-start text-sm lg:sticky lg:top-20">
+      {view.plan ? <PlanPanel steps={view.plan} /> : null}
       <dl className="m-0 grid grid-cols-[repeat(auto-fill,minmax(9rem,1fr))] gap-x-4 gap-y-3 lg:grid-cols-1">
         <Fact name="By">{plainText(creator.display_name ?? creator.uid)}</Fact>
         <Fact name="Created">
@@ -94,5 +96,11 @@ function EnvironmentName({ uid }: { uid: string }) {
   const { client, is_visitor } = useAccess()
   const { data } = useQuery({ ...environmentsQuery(client), enabled: !is_visitor })
   const name = data?.find((environment) => environment.uid === uid)?.config.name
-  return name ? <span>{plainText(name)}</span> : <code>{uid}</code>
+  return name ? (
+    <OwnLink to="/environments/$uid" params={{ uid }}>
+      {plainText(name)}
+    </OwnLink>
+  ) : (
+    <code>{uid}</code>
+  )
 }

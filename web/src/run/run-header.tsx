@@ -132,14 +132,14 @@ export function RunHeader({ run, view, is_lost }: { run: RunItem; view: SessionV
 
 /** What is asked, or why it ended so, once that has gone out of sight; or what happens now. One line. */
 function Reason({
-  view: { state, status, running_tool },
+  view: { state, status, running_tool, is_retrying },
   is_past_title,
 }: {
   view: SessionView
   is_past_title: boolean
 }) {
   const why = state === 'BLOCKED' || is_past_title ? (status?.message ?? '') : ''
-  const words = sayActivity(state, running_tool) ?? firstLine(why)
+  const words = sayActivity(state, running_tool, is_retrying) ?? firstLine(why)
   if (!words) return null
   return (
     <span className={`min-w-0 flex-1 truncate text-soft ${is_past_title ? 'max-sm:hidden' : ''}`}>

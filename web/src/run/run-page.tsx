@@ -11,6 +11,7 @@ import { Changes } from './changes.tsx'
 import { ChildRuns } from './child-runs.tsx'
 import { Composer } from './composer.tsx'
 import { Conversation, useStayAtEnd } from './conversation.tsx'
+import { PlanLine } from './plan-panel.tsx'
 import { PullRequests } from './pull-requests.tsx'
 import { RawEvents } from './raw-events.tsx'
 import { Result } from './result.tsx'
@@ -18,8 +19,11 @@ import { RunFacts } from './run-facts.tsx'
 import { RunHeader } from './run-header.tsx'
 import { runQuery } from './run-queries.ts'
 import { type Feed, useSessionFeed } from './session-feed.ts'
+import { useFocusOnQuestion } from './use-focus-on-question.ts'
 
 const ENDED: readonly string[] = ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED']
+/** The result says how they ended. */
+const TOLD_ABOVE: readonly string[] = ['FAILED', 'ERROR', 'CANCELLED']
 
 /** One run: what came of it first, then how. */
 export function RunPage({ run_id }: { run_id: string }) {
@@ -74,6 +78,9 @@ function Session({ run, feed }: { run: RunItem; feed: Feed }) {
   const { may_write } = useAccess()
   const { view, connection, error } = feed
   const [shows_raw, setRaw] = useState(false)
+  const { approval, waits_for } = view.status ?? {}
+  const is_asked = view.state === 'BLOCKED' && waits_for !== 'message' && may_write
+  useFocusOnQuestion(is_asked ? (approval?.approval_id ?? view.end_key) : undefined)
   // A run that goes on is followed; one that has ended is read from the top.
   const { has_news, toEnd } = useStayAtEnd(view.live_events, !ENDED.includes(run.state))
   return (
@@ -104,11 +111,21 @@ function Session({ run, feed }: { run: RunItem; feed: Feed }) {
           {shows_raw ? (
             <RawEvents run_id={run.run_id} sequence={view.sequence} />
           ) : (
-            <Conversation entries={view.entries} run_id={run.run_id} />
+            <Conversation
+              entries={view.entries}
+              run_id={run.run_id}
+              told_key={TOLD_ABOVE.includes(view.state) ? view.end_key : undefined}
+            />
           )}
-          <Activity state={view.state} tool={view.running_tool} waiting={run.waiting?.message} />
+          <Activity
+            state={view.state}
+            tool={view.running_tool}
+            is_retrying={view.is_retrying}
+            waiting={run.waiting?.message}
+          />
           {may_write ? (
             <div className="sticky bottom-0 z-5 bg-paper pt-4 pb-4">
+              {view.plan ? <PlanLine steps={view.plan} /> : null}
               <Composer
                 run_id={run.run_id}
                 state={view.state}

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunEvent } from '@runyard/client'
 import type { Entry } from './entry.ts'
+import { summarisePlan } from './plan-steps.ts'
 import { SessionLog } from './session-log.ts'
 
 const OPENED = Date.parse('2026-01-01T00:00:10.000Z')
@@ -177,6 +178,44 @@ test('time is what workers spent, over all executions', () => {
   assert.equal(log.view.live_events, 3)
 })
 
+test('an execution that waited for an answer has worked before and after it', () => {
+  const log = readLog(state('CLAIMED', 1), state('BLOCKED', 3), state('QUEUED', 9), state('CLAIMED', 10))
+  log.apply(state('SUCCEEDED', 14))
+  assert.deepEqual([last(log, 'end').worked_ms, log.view.worked_ms], [6000, 6000])
+})
+
+test('answers that are offered stand with the question, until somebody gives one', () => {
+  const call = (options: unknown) =>
+    event('tool.call', {
+      tool_call_id: `c${sequence}`,
+      name: 'ask_user',
+      input: { question: 'Which?', options },
+    })
+  const blocked = () =>
+    event('run.state', {
+      ...{ state: 'BLOCKED' as const, execution: 1, attempt: 1 },
+      status_message: { message: 'Which?\n1. A', waits_for: 'answer' as const },
+    })
+  const log = readLog(call(['A', 'B']), blocked())
+  assert.deepEqual(last(log, 'end').question, { text: 'Which?', options: ['A', 'B'], is_open: true })
+  log.apply(state('QUEUED', 5))
+  assert.equal(last(log, 'end').question?.is_open, false)
+  for (const none of [[], undefined, 'A'])
+    assert.equal(last(readLog(call(none), blocked()), 'end').question, undefined)
+})
+
+test('the plan is the newest that can be read', () => {
+  const plan = (steps: unknown) =>
+    event('tool.call', { tool_call_id: `c${sequence}`, name: 'plan', input: { steps } })
+  const [one, two] = [
+    { step: 'Read', status: 'done' },
+    { step: 'Write', status: 'pending' },
+  ]
+  const log = readLog(plan([one]), plan([one, two]), plan('nothing'), plan([{ step: 'Odd' }]))
+  assert.deepEqual(log.view.plan, [one, two])
+  assert.deepEqual(summarisePlan([one, two] as never), { count: '1 of 2', now: 'Write' })
+})
+
 test('setup is one block of steps, and a step that ends replaces its start', () => {
   const log = readLog(
     event('setup', { phase: 'clone', name: 'site', status: 'started' }),
@@ -225,14 +264,15 @@ test('a kind of event that this page does not know changes nothing', () => {
   assert.equal(log.view.sequence, newer.sequence)
 })
 
-test('a provider that fails again in the same way is one line that counts', () => {
+test('a provider that fails again is one line that counts, until something else happens', () => {
   const failed = (message: string, retry: number) =>
     event('retrying', { error_code: 'resource_unavailable', message, retry, delay_ms: 1_000 })
   const log = readLog(failed('Busy.', 1), failed('Busy.', 2), failed('Away.', 3), failed('Busy.', 4))
   const notes = log.view.entries.map((entry) => (entry.kind === 'note' ? [entry.text, entry.more] : []))
-  assert.deepEqual(notes, [
-    ['Busy.', 'trying again in 1 s (2)'],
-    ['Away.', 'trying again in 1 s (3)'],
-    ['Busy.', 'trying again in 1 s (4)'],
-  ])
+  assert.deepEqual(notes, [['Busy.', 'retry 4 in 1 s']])
+  assert.equal(log.view.is_retrying, true)
+  log.apply(event('message.assistant', { message_id: 'm', text: 'Here.' }))
+  assert.equal(log.view.is_retrying, false)
+  log.apply(failed('Busy.', 1))
+  assert.equal(log.view.entries.filter(({ kind }) => kind === 'note').length, 2)
 })

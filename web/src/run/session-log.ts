@@ -3,6 +3,7 @@ import { plainText } from '../text/plain-text.ts'
 import { TerminalText } from '../text/terminal-text.ts'
 import type { DataOf, Entry, ToolCall } from './entry.ts'
 import { entryOf, keyOf } from './event-entry.ts'
+import { type PlanStep, readSteps } from './plan-steps.ts'
 
 const RESTING: readonly string[] = ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED', 'BLOCKED']
 
@@ -29,6 +30,12 @@ export interface SessionView {
   is_debugged: boolean
   /** The title of the call that runs. */
   running_tool: string | undefined
+  /** The model provider failed, and is going to be asked again. */
+  is_retrying: boolean
+  /** The agent's plan as it is now. */
+  plan: readonly PlanStep[] | undefined
+  /** The entry that says how the run ended, or what it waits for. */
+  end_key: string | undefined
   /** Grows with everything that changes the run's artifacts, changes, children or configuration. */
   milestones: number
   /** Events that happened while it is followed, rather than before. */
@@ -60,6 +67,7 @@ export class SessionLog {
   #setup: string | undefined
   #debug_turns = 0
   #claimed_at = 0
+  #execution_ms = 0
   #view: Omit<SessionView, 'entries' | 'running_tool'>
 
   /** `creator`: the name of who asked for the run. `state`: the run's, until the log says it. `opened_at`: by the service's clock. */
@@ -77,6 +85,9 @@ export class SessionLog {
       working_since: 0,
       lost_attempts: 0,
       is_debugged: false,
+      is_retrying: false,
+      plan: undefined,
+      end_key: undefined,
       milestones: 0,
       live_events: 0,
       news: '',
@@ -104,6 +115,7 @@ export class SessionLog {
   }
 
   #applyDelta({ message_id, offset, text }: MessageDelta): void {
+    this.#view.is_retrying = false
     const known = this.#drafts.get(message_id)?.text ?? ''
     this.#drafts.set(message_id, {
       kind: 'said',
@@ -179,15 +191,11 @@ export class SessionLog {
     handle?.(event.data, event)
     if (event.type !== 'tool.result') this.#just_failed.clear()
     const entry = entryOf(event)
-    if (!entry) return
-    // A provider that fails again in the same way: one line that counts, and not one a try.
-    if (event.type === 'retrying' && this.#isLast(entry)) this.#entries.pop()
-    this.#push(entry)
-  }
-
-  #isLast(entry: Entry): boolean {
-    const last = this.#entries.at(-1)
-    return entry.kind === 'note' && last?.kind === 'note' && last.text === entry.text
+    // A provider that fails again: one line that counts, with what it said last, and not one line for each retry.
+    if (event.type === 'retrying' && this.#view.is_retrying && this.#entries.at(-1)?.kind === 'note')
+      this.#entries.pop()
+    this.#view.is_retrying = event.type === 'retrying'
+    if (entry) this.#push(entry)
   }
 
   #passMilestone(): void {
@@ -200,6 +208,7 @@ export class SessionLog {
     this.#view.state = state
     this.#view.status = status_message
     this.#view.milestones += 1
+    this.#closeQuestion()
     if (state === 'CLAIMED' || state === 'INPROGRESS') {
       this.#claimed_at ||= moment
       this.#view.working_since ||= moment
@@ -210,6 +219,7 @@ export class SessionLog {
     this.#dropUnfinished()
     const worked_ms = this.#claimed_at ? Math.max(0, moment - this.#claimed_at) : 0
     this.#view.worked_ms += worked_ms
+    this.#execution_ms += worked_ms
     this.#view.working_since = 0
     this.#claimed_at = 0
     if (RESTING.includes(state)) {
@@ -223,12 +233,30 @@ export class SessionLog {
         message,
         error_code,
         waits_for,
-        worked_ms,
+        worked_ms: this.#execution_ms,
         sequence: event.sequence,
+        ...(waits_for === 'answer' ? this.#questionAsked() : {}),
       })
+      this.#view.end_key = key
     } else if (previous_state && RESTING.includes(previous_state) && previous_state !== 'BLOCKED') {
+      this.#execution_ms = 0
       this.#push({ kind: 'note', key, tone: 'plain', text: 'A follow-up continues the run.' })
     }
+  }
+
+  /** What the newest call asked, where it offered answers. */
+  #questionAsked(): Pick<Extract<Entry, { kind: 'end' }>, 'question'> {
+    const call = this.#entries.findLast((entry) => entry.kind === 'tool')
+    if (call?.kind !== 'tool' || call.name !== 'ask_user') return {}
+    const { question: text, options } = call.input
+    if (typeof text !== 'string' || !Array.isArray(options) || options.length === 0) return {}
+    return { question: { text, options: options.map(String), is_open: true } }
+  }
+
+  #closeQuestion(): void {
+    const asked = this.#entryOf(this.#view.end_key)
+    if (asked?.kind === 'end' && asked.question?.is_open)
+      this.#replace({ ...asked, question: { ...asked.question, is_open: false } })
   }
 
   #setUp(data: DataOf<'setup'>, key: string): void {
@@ -287,6 +315,7 @@ export class SessionLog {
 
   #call({ tool_call_id, name, input, title }: DataOf<'tool.call'>, at: string): void {
     this.#running.add(tool_call_id)
+    if (name === 'plan') this.#view.plan = readSteps(input.steps) ?? this.#view.plan
     this.#push({
       kind: 'tool',
       key: tool_call_id,

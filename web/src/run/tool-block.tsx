@@ -2,7 +2,6 @@ import { memo, type ReactNode, useMemo, useState } from 'react'
 import { useAccess } from '../client.ts'
 import { countOf, formatBytes, formatDuration } from '../text/format.ts'
 import { plainText } from '../text/plain-text.ts'
-import { CheckMark } from '../ui/check-mark.tsx'
 import { useNow } from '../ui/clock.ts'
 import { ScrollText } from '../ui/scroll-box.tsx'
 import { Counts } from './changes.tsx'
@@ -10,6 +9,8 @@ import { WithRunLinks } from './child-runs.tsx'
 import type { ToolCall } from './entry.ts'
 import { EditLines, type FileEdit, readEdit } from './file-edit.tsx'
 import { FoldBlock } from './fold-block.tsx'
+import { PlanSteps } from './plan-panel.tsx'
+import { readSteps } from './plan-steps.ts'
 import { saveOutput } from './save-output.ts'
 import { TerminalOutput } from './terminal-output.tsx'
 
@@ -110,7 +111,8 @@ function Running({ since }: { since: number }) {
 
 /** What the agent was told, where it is not the output itself. */
 function Answer({ call: { name, result, output } }: { call: ToolCall }) {
-  if (!result) return null
+  // What a plan is stands in its steps.
+  if (!result || (name === 'plan' && !result.is_error)) return null
   const told = result.output?.trim() ? clip(plainText(result.output)) : ''
   if (!told || told === '(no output)')
     return output.is_empty ? <p className="m-0 text-soft">No output.</p> : null
@@ -126,8 +128,6 @@ function Answer({ call: { name, result, output } }: { call: ToolCall }) {
   )
 }
 
-const STEP_STATUS = ['pending', 'in_progress', 'done'] as const
-
 /** What is asked, where it is no command. */
 function Input({ call: { name, input }, edit }: { call: ToolCall; edit: FileEdit | undefined }) {
   if (edit)
@@ -140,34 +140,12 @@ function Input({ call: { name, input }, edit }: { call: ToolCall; edit: FileEdit
       </Frame>
     )
   const steps = name === 'plan' ? readSteps(input.steps) : undefined
-  if (steps)
-    return (
-      <ul className="m-0 grid list-none gap-1 p-0">
-        {steps.map(({ step, status }, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a plan does not change: the next is another call.
-          <li key={index} className={status === 'done' ? 'text-soft' : ''}>
-            <CheckMark status={status} />
-            {plainText(step)}
-          </li>
-        ))}
-      </ul>
-    )
+  if (steps) return <PlanSteps steps={steps} />
   if (name === 'spawn_run' && typeof input.prompt === 'string')
     return <Frame>{clip(plainText(input.prompt))}</Frame>
   const names = Object.keys(input)
   if (names.length === 0 || (names.length === 1 && typeof input.path === 'string')) return null
   return <Frame>{clip(plainText(input))}</Frame>
-}
-
-/** The steps of a plan; undefined where it is not written as one. */
-function readSteps(steps: unknown): { step: string; status: (typeof STEP_STATUS)[number] }[] | undefined {
-  if (!Array.isArray(steps)) return undefined
-  const read = steps.flatMap((item: unknown) => {
-    if (typeof item !== 'object' || item === null || !('step' in item) || !('status' in item)) return []
-    const status = STEP_STATUS.find((known) => known === item.status)
-    return typeof item.step === 'string' && status ? [{ step: item.step, status }] : []
-  })
-  return read.length === steps.length ? read : undefined
 }
 
 function Frame({ children }: { children: ReactNode }) {

@@ -88,6 +88,9 @@ function useForEach(
       if (failure?.status === 'rejected') throw failure.reason
     },
     onSuccess: onDone,
-    onSettled: () => queries.invalidateQueries({ queryKey: ['runs', 'list'] }),
+    onSettled: () =>
+      Promise.all(
+        ['list', 'attention'].map((name) => queries.invalidateQueries({ queryKey: ['runs', name] })),
+      ),
   })
 }

@@ -82,7 +82,7 @@ export function RunFilters({
       {search.trigger ? (
         <Narrowed onClear={() => set({ trigger: undefined })}>From one trigger</Narrowed>
       ) : null}
-      {search.creator ? (
+      {search.creator && search.creator !== 'me' ? (
         <Narrowed onClear={() => set({ creator: undefined })}>Created by one person</Narrowed>
       ) : null}
     </search>

@@ -87,6 +87,7 @@ function useLiveStates(client: Runyard, queryKey: readonly unknown[], runs: read
     const read = async (run_id: string) => {
       const run = await client.runs.retrieve(run_id, { signal: abort.signal })
       queries.setQueryData<Pages>(JSON.parse(key), (pages) => replaceRun(pages, run))
+      queries.invalidateQueries({ queryKey: ['runs', 'attention'] })
     }
     const follow = async () => {
       const stream = client.runs.streamMany({

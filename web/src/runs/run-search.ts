@@ -16,9 +16,10 @@ export interface RunSearch {
   archived?: 'true' | 'all'
 }
 
-/** What people look for; each stands for some states. */
+/** What people look for; each stands for some states, but `attention`, which is a question of its own. */
 export const STATE_GROUPS = {
   open: { label: 'Open', states: ['QUEUED', 'CLAIMED', 'INPROGRESS', 'BLOCKED'] },
+  attention: { label: 'Needs you', states: [] },
   waiting: { label: 'Waiting for you', states: ['BLOCKED'] },
   succeeded: { label: 'Succeeded', states: ['SUCCEEDED'] },
   failed: { label: 'Failed', states: ['FAILED', 'ERROR'] },
@@ -104,7 +105,11 @@ export function toListParams({
   return {
     sort_by: 'created_at',
     ...(q ? { q } : {}),
-    ...(state ? { state: [...STATE_GROUPS[state].states] } : {}),
+    ...(state === 'attention'
+      ? { needs_attention: true }
+      : state
+        ? { state: [...STATE_GROUPS[state].states] }
+        : {}),
     ...(source ? { source: [source] } : {}),
     ...(environment ? { environment_id: environment } : {}),
     ...(creator ? { creator } : {}),

@@ -1,26 +1,25 @@
 import type { RunItem } from '@runyard/client'
-import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useAccess } from '../client.ts'
-import { environmentsQuery } from '../environments/environment-queries.ts'
 import { isTyping } from '../shell/typing.ts'
-import { formatCost, formatDuration, parseDuration } from '../text/format.ts'
-import { firstLine, plainText } from '../text/plain-text.ts'
-import { Ago } from '../ui/moment.tsx'
-import { StateBadge } from '../ui/state-badge.tsx'
+import { plainText } from '../text/plain-text.ts'
+import { reasonOf, taskOf } from './row-facts.ts'
+import { Headings, RunRow } from './run-row.tsx'
 
-const ROW_PX = 68
-/** With the reason on a line of its own. */
-const TALL_ROW_PX = 90
-/** Of rows and headings alike. */
-const COLUMNS = 'grid lg:grid-cols-[9.5rem_minmax(0,1fr)_5.5rem_6.5rem_5rem]'
+const ROW_PX = 54
+const NARROW_ROW_PX = 62
+/** With a line for what is to be done, or why. */
+const TALL_ROW_PX = 82
+/** Above the first row of a group. */
+const GROUP_PX = 40
 const OPEN: readonly string[] = ['QUEUED', 'CLAIMED', 'INPROGRESS', 'BLOCKED']
 export const isOpen = ({ state }: RunItem): boolean => OPEN.includes(state)
 
 interface Props {
   runs: readonly RunItem[]
+  /** What stands above a row, by its index: the name of the group that begins there. */
+  groups: Readonly<Record<number, ReactNode>>
   chosen: ReadonlySet<string>
   onChoose: (chosen: ReadonlySet<string>) => void
   /** They are of the search before; those of this one are being read. */
@@ -31,20 +30,21 @@ interface Props {
 }
 
 /** The rows of the list. Only those near the screen are in the page; the next portion is read before its end is reached. */
-export function RunTable({ runs, chosen, onChoose, isOutdated, hasMore, isReading, onMore }: Props) {
+export function RunTable({ runs, groups, chosen, onChoose, isOutdated, hasMore, isReading, onMore }: Props) {
   const { may_write } = useAccess()
   const place = useRef<HTMLUListElement>(null)
-  const [offset, setOffset] = useState(0)
-  useLayoutEffect(() => setOffset(place.current?.offsetTop ?? 0), [])
+  const offset = useTopOf(place)
   const is_narrow = useIsNarrow()
-  const heightOf = (run: RunItem | undefined) => (is_narrow && run && reasonOf(run) ? TALL_ROW_PX : ROW_PX)
+  const rowHeightOf = (run: RunItem | undefined) =>
+    is_narrow ? (run && (reasonOf(run) || taskOf(run)) ? TALL_ROW_PX : NARROW_ROW_PX) : ROW_PX
+  const heightOf = (index: number) => rowHeightOf(runs[index]) + (index in groups ? GROUP_PX : 0)
   const list = useWindowVirtualizer({
     count: runs.length,
-    estimateSize: (index) => heightOf(runs[index]),
+    estimateSize: heightOf,
     overscan: 10,
     scrollMargin: offset,
   })
-  const heights = is_narrow ? runs.map(heightOf).join() : ''
+  const heights = is_narrow ? runs.map((_, index) => heightOf(index)).join() : Object.keys(groups).join()
   // biome-ignore lint/correctness/useExhaustiveDependencies: it has to forget the heights that it knew when they change.
   useLayoutEffect(() => list.measure(), [heights])
   const items = list.getVirtualItems()
@@ -74,37 +74,47 @@ export function RunTable({ runs, chosen, onChoose, isOutdated, hasMore, isReadin
           return (
             <li
               key={run.run_id}
-              className="absolute top-0 left-0 flex w-full items-center border-line border-b hover:bg-ink/3"
-              style={{ height: heightOf(run), transform: `translateY(${start - offset}px)` }}
+              className="absolute top-0 left-0 w-full border-line border-b"
+              style={{ height: heightOf(index), transform: `translateY(${start - offset}px)` }}
             >
-              {may_write ? (
-                <input
-                  type="checkbox"
-                  aria-label={`Select ${plainText(run.title)}`}
-                  className="mr-3 ml-1 size-4 accent-(--accent)"
-                  checked={chosen.has(run.run_id)}
-                  onChange={() => toggle(run.run_id)}
-                />
+              {index in groups ? (
+                <div className="flex items-end gap-3 pb-1.5 text-sm" style={{ height: GROUP_PX }}>
+                  {groups[index]}
+                </div>
               ) : null}
-              <Row run={run} index={index} />
+              <div className="flex items-center hover:bg-ink/3" style={{ height: rowHeightOf(run) - 1 }}>
+                {may_write ? (
+                  <input
+                    type="checkbox"
+                    aria-label={`Select ${plainText(run.title)}`}
+                    className="mr-3 ml-1 size-4 accent-(--accent)"
+                    checked={chosen.has(run.run_id)}
+                    onChange={() => toggle(run.run_id)}
+                  />
+                ) : null}
+                <RunRow run={run} index={index} />
+              </div>
             </li>
           )
         })}
       </ul>
-      {isReading ? <p className="py-3 text-center text-sm text-soft">Reading more…</p> : null}
+      {isReading ? <p className="py-3 text-center text-sm text-soft">Loading more…</p> : null}
     </>
   )
 }
 
-/** What somebody has to know before opening it: why it ended badly, or what it waits for. */
-const reasonOf = ({ state, status_message, waiting }: RunItem): string | undefined =>
-  ['FAILED', 'ERROR', 'BLOCKED'].includes(state)
-    ? status_message?.message
-    : waiting && waiting.reason !== 'starting'
-      ? waiting.message
-      : undefined
-
-const REASON_TONES: Partial<Record<string, string>> = { BLOCKED: 'text-wait', QUEUED: 'text-soft' }
+/** How far below the page's beginning an element stands. What is above it comes and goes: filters, what is chosen. */
+function useTopOf(place: React.RefObject<HTMLElement | null>): number {
+  const [top, setTop] = useState(0)
+  useLayoutEffect(() => {
+    const measure = () => setTop(place.current?.offsetTop ?? 0)
+    measure()
+    const observer = new ResizeObserver(measure)
+    observer.observe(document.body)
+    return () => observer.disconnect()
+  }, [place])
+  return top
+}
 
 /** As Tailwind's `max-sm`, where what stands in a row beside the title goes below it. */
 const NARROW = '(width < 40rem)'
@@ -119,82 +129,6 @@ function useIsNarrow(): boolean {
   }, [])
   return is_narrow
 }
-
-/** What the columns of a wide screen are. Beside the list: each row says it in words to those who hear it. */
-const Headings = ({ is_shifted }: { is_shifted: boolean }) => (
-  <div
-    aria-hidden
-    className={`${COLUMNS} gap-x-4 pb-1.5 text-soft text-xs max-lg:hidden ${is_shifted ? 'pl-8' : ''}`}
-  >
-    <span>State</span>
-    <span>Run</span>
-    <span className="text-right">Created</span>
-    <span className="text-right">Worked</span>
-    <span className="text-right">Cost</span>
-  </div>
-)
-
-function Row({ run, index }: { run: RunItem; index: number }) {
-  const spent = run.run_time ? parseDuration(run.run_time) : 0
-  const cost = run.request_usage?.inference_cost_usd
-  const agent =
-    run.agent_config.name ?? run.resolved?.model_id ?? run.resolved?.harness ?? run.agent_config.harness?.type
-  const reason = reasonOf(run)
-  const { data: environments } = useQuery(environmentsQuery(useAccess().client))
-  const environment = environments?.find(({ uid }) => uid === run.agent_config.environment_id)?.config.name
-  return (
-    <Link
-      to="/sessions/$run_id"
-      params={{ run_id: run.run_id }}
-      data-row={index}
-      className={`${COLUMNS} h-full min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] content-center gap-x-4 gap-y-0.5 text-ink no-underline sm:max-lg:grid-cols-[9.5rem_minmax(0,1fr)_auto] focus-visible:-outline-offset-2`}
-    >
-      <span className="max-sm:order-2 sm:self-center">
-        <StateBadge state={run.state} waits_for={run.status_message?.waits_for} />
-      </span>
-      <span className="min-w-0 max-sm:order-1 max-sm:col-span-2">
-        <span className="block truncate font-medium text-base">{plainText(run.title)}</span>
-        {reason ? (
-          <span className={`block truncate text-sm ${REASON_TONES[run.state] ?? 'text-bad'}`}>
-            {firstLine(reason)}
-          </span>
-        ) : (
-          <span className="block truncate text-sm text-soft max-sm:hidden">
-            {plainText(
-              [run.archived_at ? 'Archived' : '', agent, environment, run.creator.display_name]
-                .filter(Boolean)
-                .join(' · '),
-            )}
-          </span>
-        )}
-      </span>
-      <span className="tabular self-center text-right text-sm text-soft max-sm:order-3 lg:contents">
-        <span className="block self-center">
-          <span className="unseen">created </span>
-          <Ago at={run.created_at} />
-        </span>
-        <span className="flex justify-end gap-1.5 max-sm:hidden lg:contents">
-          <Measure name="worked for">{spent > 0 ? formatDuration(spent) : null}</Measure>
-          <Measure name="cost">{cost ? formatCost(cost) : null}</Measure>
-        </span>
-      </span>
-    </Link>
-  )
-}
-
-/** A column of a wide screen, there where it is empty too; with a dot before it where both stand in one. */
-const Measure = ({ name, children }: { name: string; children: string | null }) => (
-  <span
-    className={`self-center whitespace-nowrap ${children ? '[&+&]:max-lg:before:content-["·_"]' : 'max-lg:hidden'}`}
-  >
-    {children ? (
-      <>
-        <span className="unseen">{name} </span>
-        {children}
-      </>
-    ) : null}
-  </span>
-)
 
 /** `j` and `k` go down and up the rows; Enter opens the one in focus. */
 function useRowKeys(

@@ -8,6 +8,7 @@ import { buttonClass } from '../ui/button.tsx'
 import { KeyHint } from '../ui/key-hint.tsx'
 import { Problem } from '../ui/problem.tsx'
 import type { Arrived } from './arrival.ts'
+import { AttentionNotices, canNotify, type Notices, useNotices } from './attention-notices.tsx'
 import { CommandPalette } from './command-palette.tsx'
 import { ConfirmSignIn } from './confirm-sign-in.tsx'
 import { ConnectionNotice } from './connection-notice.tsx'
@@ -30,6 +31,7 @@ export const AppShell = ({ arrived }: { arrived: Arrived }) => (
 function Entrance({ arrived: { refusal, link } }: { arrived: Arrived }) {
   const { data: session, error, refetch } = useQuery(sessionQuery)
   const run_id = useVisitedRun()
+  const notices = useNotices()
   const [is_going, setGoing] = useState(false)
   const [is_asked, setAsked] = useState(link !== undefined)
   if (session === undefined) {
@@ -53,7 +55,8 @@ function Entrance({ arrived: { refusal, link } }: { arrived: Arrived }) {
   }
   return (
     <SignedIn session={session}>
-      <Frame session={session} onGoTo={() => setGoing(true)}>
+      {notices.is_on ? <AttentionNotices /> : null}
+      <Frame session={session} notices={notices} onGoTo={() => setGoing(true)}>
         <RightToWrite>
           <Outlet />
         </RightToWrite>
@@ -89,12 +92,13 @@ function useVisitedRun(): string | undefined {
 
 interface FrameProps {
   session: Session | null
+  notices?: Notices
   /** Asks where to go. */
   onGoTo?: () => void
   children: ReactNode
 }
 
-function Frame({ session, onGoTo, children }: FrameProps) {
+function Frame({ session, notices, onGoTo, children }: FrameProps) {
   return (
     <>
       <nav
@@ -138,7 +142,7 @@ function Frame({ session, onGoTo, children }: FrameProps) {
                   New run
                 </Link>
               )}
-              <PersonMenu session={session} />
+              <PersonMenu session={session} notices={notices} />
             </span>
           </>
         ) : (
@@ -157,7 +161,7 @@ function Frame({ session, onGoTo, children }: FrameProps) {
 const ITEM =
   'block w-full rounded-md px-3 py-2 text-left text-sm text-ink no-underline outline-none data-highlighted:bg-ink/6'
 
-function PersonMenu({ session }: { session: Session }) {
+function PersonMenu({ session, notices }: { session: Session; notices: Notices | undefined }) {
   const queries = useQueryClient()
   const [error, setError] = useState<unknown>()
   const leave = () =>
@@ -195,6 +199,7 @@ function PersonMenu({ session }: { session: Session }) {
           <DropdownMenu.Item asChild className={ITEM}>
             <a href={`${BASE_PATH}docs/api`}>API reference</a>
           </DropdownMenu.Item>
+          {notices ? <NoticesItem notices={notices} /> : null}
           <DropdownMenu.Separator className="mx-2 my-1 border-line border-t" />
           <DropdownMenu.Item className={ITEM} onSelect={leave}>
             Sign out
@@ -205,3 +210,11 @@ function PersonMenu({ session }: { session: Session }) {
     </DropdownMenu.Root>
   )
 }
+
+/** With the menu each time it is opened. */
+const NoticesItem = ({ notices: { is_on, toggle } }: { notices: Notices }) =>
+  canNotify() ? (
+    <DropdownMenu.CheckboxItem className={ITEM} checked={is_on} onCheckedChange={toggle}>
+      {is_on ? '✓ ' : ''}Notify me when a run needs me
+    </DropdownMenu.CheckboxItem>
+  ) : null

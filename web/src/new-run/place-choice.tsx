@@ -1,0 +1,63 @@
+import { plainText } from '../text/plain-text.ts'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { useChoices } from './choices.ts'
+import type { RunForm } from './run-form.ts'
+
+/** Where the run works: in an environment, in a repository of its own, or in an empty sandbox. */
+export function PlaceChoice({
+  form,
+  set,
+  otherwise,
+}: {
+  form: Pick<RunForm, 'environment' | 'repository' | 'ref'>
+  set: (change: Partial<RunForm>) => void
+  /** What counts when no environment is chosen. */
+  otherwise: string
+}) {
+  const { environments, repositories } = useChoices()
+  const chosen = environments.find(({ uid }) => uid === form.environment)
+  const its_own = chosen?.repositories.map(plainText).join(', ')
+  return (
+    <div className="grid gap-4 sm:grid-cols-2">
+      <SelectField
+        label="Environment"
+        hint={its_own || undefined}
+        value={form.environment}
+        onText={(environment) => set({ environment })}
+      >
+        <option value="">{otherwise}</option>
+        {environments.map(({ uid, name }) => (
+          <option key={uid} value={uid}>
+            {plainText(name)}
+          </option>
+        ))}
+      </SelectField>
+      {form.environment ? null : (
+        <div className="grid grid-cols-[minmax(0,1fr)_8rem] gap-2">
+          <TextField
+            label="Repository"
+            list="repositories"
+            placeholder="https://github.com/owner/name"
+            maxLength={2000}
+            spellCheck={false}
+            value={form.repository}
+            onText={(repository) => set({ repository })}
+          />
+          <datalist id="repositories">
+            {repositories.map((url) => (
+              <option key={url} value={url} />
+            ))}
+          </datalist>
+          <TextField
+            label="Branch"
+            placeholder="default"
+            maxLength={256}
+            spellCheck={false}
+            value={form.ref}
+            onText={(ref) => set({ ref })}
+          />
+        </div>
+      )}
+    </div>
+  )
+}

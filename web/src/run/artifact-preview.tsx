@@ -1,0 +1,62 @@
+import type { Runyard } from '@runyard/client'
+import { useQuery } from '@tanstack/react-query'
+import { readArtifact } from '../artifact-link.ts'
+import { useAccess } from '../client.ts'
+import { BreakableText } from '../text/breakable-text.tsx'
+import { Prose } from '../text/markdown.tsx'
+import { plainText } from '../text/plain-text.ts'
+import { Problem } from '../ui/problem.tsx'
+import { ScrollBox, ScrollText } from '../ui/scroll-box.tsx'
+import type { PreviewKind } from './preview-kind.ts'
+
+/** A file of the run as a picture or a text; it is read when somebody opens it. */
+export function ArtifactPreview({ uid, name, kind }: { uid: string; name: string; kind: PreviewKind }) {
+  const { client } = useAccess()
+  const { data, error } = useQuery({
+    queryKey: ['artifact', uid, kind],
+    queryFn: ({ signal }) =>
+      kind === 'picture' ? readPicture(client, uid, signal) : readText(client, uid, signal),
+    // A plan is written anew under the same id.
+    staleTime: 5_000,
+    gcTime: 60_000,
+  })
+  const label = `Preview of ${name}`
+  return (
+    <div className="mt-1.5 mb-2 w-full basis-full" data-preview={kind}>
+      {error ? <Problem error={error} /> : null}
+      {data === undefined && !error ? <p className="m-0 text-soft">Loading…</p> : null}
+      {data === undefined ? null : kind === 'picture' ? (
+        <img
+          src={data}
+          alt={name}
+          className="max-h-[70vh] max-w-full rounded-lg border border-line bg-raised"
+        />
+      ) : kind === 'markdown' ? (
+        <ScrollBox
+          className="max-h-[60vh] overflow-y-auto rounded-lg border border-line bg-raised px-4 py-3"
+          label={label}
+        >
+          <Prose text={data} />
+        </ScrollBox>
+      ) : (
+        <ScrollText className="max-h-[60vh] rounded-lg border border-line bg-raised px-3.5 py-2.5 text-xs leading-relaxed">
+          <BreakableText text={plainText(data)} />
+        </ScrollText>
+      )}
+    </div>
+  )
+}
+
+const readText = async (client: Runyard, uid: string, signal: AbortSignal): Promise<string> =>
+  (await readArtifact(client, uid, signal)).text()
+
+/** As a `data:` address, which the page may show wherever files are served from. */
+async function readPicture(client: Runyard, uid: string, signal: AbortSignal): Promise<string> {
+  const blob = await (await readArtifact(client, uid, signal)).blob()
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader()
+    reader.onload = () => resolve(String(reader.result))
+    reader.onerror = () => reject(reader.error ?? new Error('The picture could not be read.'))
+    reader.readAsDataURL(blob)
+  })
+}

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keyOfLine, writeComments } from './line-comments.ts'
+import type { DiffLine } from './patch.ts'
+
+const added: DiffLine = { kind: 'added', text: 'const a = 1', new_line: 12 }
+const removed: DiffLine = { kind: 'removed', text: '```js', old_line: 3 }
+
+test('comments become one message, file by file, with the lines that they are about', () => {
+  const text = writeComments([
+    { path: 'src/a.ts', line: added, text: 'Name it.\nPlease. ' },
+    { path: 'README.md', line: removed, text: 'Keep it.' },
+    {
+      path: 'src/a.ts',
+      line: { kind: 'same', text: 'x'.repeat(300), old_line: 1, new_line: 2 },
+      text: 'Why?',
+    },
+  ])
+  assert.equal(
+    text,
+    [
+      'Comments on the changes:',
+      'src/a.ts:',
+      '- line 12\n  ```\n  const a = 1\n  ```\n  Name it.\n  Please.',
+      `- line 2\n  \`\`\`\n  ${'x'.repeat(200)}…\n  \`\`\`\n  Why?`,
+      'README.md:',
+      '- removed line 3\n  ````\n  ```js\n  ````\n  Keep it.',
+    ].join('\n\n'),
+  )
+})
+
+test('a line that was removed is another one than that of its number now', () => {
+  assert.notEqual(keyOfLine('a', { ...removed, old_line: 12 }), keyOfLine('a', added))
+})

@@ -1,6 +1,69 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { isAway, KubernetesError, retryWhileAway, toError } from './kubernetes-api.ts'
+import { makeCertificate } from '../../test/support/certificate.ts'
+import { isAway, KubernetesApi, KubernetesError, retryWhileAway, toError } from './kubernetes-api.ts'
+
+const { key, cert } = makeCertificate('127.0.0.1')
+
+async function listen(server: Server, port = 0): Promise<number> {
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+const open = (port: number): KubernetesApi =>
+  new KubernetesApi(
+    {
+      server: new URL(`https://127.0.0.1:${port}/clusters/one`),
+      tls: { ca: cert.toString() },
+      authorize: async () => ({ authorization: 'Bearer secret' }),
+      cluster: 'one',
+    },
+    'sandboxes',
+  )
+
+test('a call has its path below the server’s own, its token, and its body whatever the method is', async () => {
+  const seen: unknown[] = []
+  const server = createServer({ key, cert }, async (request, response) => {
+    const { method, url, headers } = request
+    seen.push([method, url, headers.authorization, await text(request)])
+    response.end('{"done": true}')
+  })
+  const api = open(await listen(server))
+  for (const method of ['DELETE', 'POST'] as const)
+    assert.deepEqual(await api.call(api.path('pods/x'), { method, body: { a: 'ü' }, query: { b: 'c d' } }), {
+      done: true,
+    })
+  const path = '/clusters/one/api/v1/namespaces/sandboxes/pods/x?b=c+d'
+  assert.deepEqual(seen, [
+    ['DELETE', path, 'Bearer secret', '{"a":"ü"}'],
+    ['POST', path, 'Bearer secret', '{"a":"ü"}'],
+  ])
+  server.close()
+  server.closeAllConnections()
+})
+
+test('a call goes through an API server that is away for a while', async () => {
+  const answer = () => createServer({ key, cert }, (_request, response) => response.end('{"done": true}'))
+  const first = answer()
+  const port = await listen(first)
+  const api = open(port)
+  await api.call('/version')
+  first.close()
+  first.closeAllConnections()
+  await once(first, 'close')
+  const called = api.call('/version')
+  const second = answer()
+  // It has failed at least once by then.
+  setTimeout(() => second.listen(port, '127.0.0.1'), 300)
+  assert.deepEqual(await called, { done: true })
+  second.close()
+  second.closeAllConnections()
+})
 
 test('a call is repeated while nobody answers or the server is busy, and not when it is refused', async () => {
   const answers: Array<Error | string> = [

@@ -85,7 +85,11 @@ export class KubernetesApi {
   async #once<Answer>(path: string, { method = 'GET', body, query, type }: Call): Promise<Answer> {
     const headers: Record<string, string> = { accept: 'application/json', ...(await this.access.authorize()) }
     const data = body === undefined ? undefined : JSON.stringify(body)
-    if (data !== undefined) headers['content-type'] = type ?? 'application/json'
+    if (data !== undefined) {
+      headers['content-type'] = type ?? 'application/json'
+      // Node leaves it out of a DELETE, whose body is then taken for another request.
+      headers['content-length'] = String(Buffer.byteLength(data))
+    }
     const { status, text, retry_after } = await new Promise<{
       status: number
       text: string

@@ -130,7 +130,7 @@ export class KubernetesContainer {
     const exec = await this.#start(words, away_limit_ms)
     const slot = new ExecSlot({
       input: exec.input,
-      read: (deliver) => exec.read(deliver),
+      read: (deliver) => exec.read(deliver, marker),
       cut: () => exec.cut(),
       keepAwake: (awake) => exec.keepAwake(awake),
       readExit: () => exec.ended.catch((error) => this.#lost(error)),

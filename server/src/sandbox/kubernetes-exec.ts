@@ -4,6 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import WebSocket from 'ws'
 import { exitOfShell } from './exec-handle.ts'
 import { type KubernetesApi, retryWhileAway, toError } from './kubernetes-api.ts'
+import { MarkerFinder } from './marker-finder.ts'
 import { SandboxFault } from './sandbox.ts'
 
 /** Of the protocol's version 5, the first that can end standard input alone. */
@@ -39,6 +40,7 @@ export class PodExec {
   readonly #early: Buffer[] = []
   #take: ((message: Buffer) => void) | null = null
   #status: Status | null = null
+  #is_input_closed = false
   readonly #closed: Promise<void>
 
   constructor(socket: WebSocket, below: Socket | null) {
@@ -57,16 +59,30 @@ export class PodExec {
       highWaterMark: MAX_MESSAGE_BYTES,
       write: (data: Buffer, _encoding, callback) => this.#send(data, callback),
       final: (callback) => {
-        if (socket.readyState === WebSocket.OPEN) socket.send(Buffer.from([CLOSE, STDIN]), () => callback())
-        else callback()
+        this.#closeInput()
+        callback()
       },
     })
     this.input.on('error', () => {})
     this.#closed.then(() => this.input.destroy())
   }
 
-  /** Hands over what the process prints and waits each time. Resolves when it has ended, however that came. */
-  async read(deliver: Deliver): Promise<void> {
+  /**
+   * Hands over what the process prints and waits each time. Resolves when it has ended, however that came. `marker` is left out
+   * of its standard output: whoever says it wants no more input.
+   */
+  async read(deliver: Deliver, marker?: string): Promise<void> {
+    let finder = marker === undefined ? null : new MarkerFinder(Buffer.from(`\x1e${marker}`))
+    const pass: Deliver = async (stream, data) => {
+      if (stream === 'stderr' || !finder) return deliver(stream, data)
+      const { before, behind } = finder.find(data)
+      if (before.length > 0) await deliver(stream, before)
+      if (behind === null) return
+      finder = null
+      this.#closeInput()
+      this.input.destroy()
+      if (behind.length > 0) await deliver(stream, behind)
+    }
     let last: Promise<void> = Promise.resolve()
     let waiting = 0
     this.#take = (message) => {
@@ -77,7 +93,7 @@ export class PodExec {
       waiting += 1
       this.#socket.pause()
       last = last
-        .then(() => deliver(channel === STDERR ? 'stderr' : 'stdout', data))
+        .then(() => pass(channel === STDERR ? 'stderr' : 'stdout', data))
         .catch(() => {})
         .then(() => {
           waiting -= 1
@@ -87,6 +103,8 @@ export class PodExec {
     for (const message of this.#early.splice(0)) this.#take(message)
     await this.#closed
     await last
+    const held = finder?.rest()
+    if (held?.length) await deliver('stdout', held)
   }
 
   /** Gives up the connection; the process may go on. */
@@ -99,8 +117,14 @@ export class PodExec {
     awake ? this.#below?.ref() : this.#below?.unref()
   }
 
+  #closeInput(): void {
+    if (this.#is_input_closed || this.#socket.readyState !== WebSocket.OPEN) return
+    this.#is_input_closed = true
+    this.#socket.send(Buffer.from([CLOSE, STDIN]), () => {})
+  }
+
   #send(data: Buffer, callback: (error?: Error | null) => void): void {
-    if (this.#socket.readyState !== WebSocket.OPEN) {
+    if (this.#is_input_closed || this.#socket.readyState !== WebSocket.OPEN) {
       callback(new Error('the process has ended'))
       return
     }

@@ -62,7 +62,9 @@ while :; do read -r runyard_line || sleep 3600; done`
 
 /**
  * Begins every process of commands: `$1` the owner's secret, `$2` its marker, `$3` the most processes of the user, `$4` the
- * script that goes on, which has a line end as `$1`.
+ * script that goes on, which has a line end as `$1` and the number of the process that orphans fall to as `$2`. When it has
+ * ended the marker comes on standard output, and input that is left is read until its end: the kubelet would break the connection
+ * while there is any, and not say how the process ended.
  */
 export const ENTER_SCRIPT = `
 while [ -e ${FROZEN_FILE} ]; do sleep 0.1; done
@@ -71,8 +73,12 @@ read -r runyard_attempt runyard_owner < ${OWNER_FILE}
 if (ulimit -u "$3") 2>/dev/null; then ulimit -u "$3"; else ulimit -p "$3" 2>/dev/null; fi
 SHELL=/bin/sh; [ ! -x /bin/bash ] || SHELL=/bin/bash
 export SHELL
-RUNYARD_EXEC=$2 exec /bin/sh -c "$4" sh '
-'`
+RUNYARD_EXEC=$2 /bin/sh -c "$4" sh '
+' 1
+runyard_code=$?
+printf '\\036%s' "$2"
+cat > /dev/null 2>&1
+exit "$runyard_code"`
 
 /** `$1` an attempt: ends with `FENCED` where a later one owns the sandbox. */
 const UNLESS_LATER = `

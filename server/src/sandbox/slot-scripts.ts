@@ -24,8 +24,8 @@ export const RUN_SCRIPT = `
  * meanwhile, the sandbox being frozen, sends none. It says how the command ended behind END on both outputs, once nothing of it is
  * left. Where something is, or that cannot be told, it ends like the command, as does MODE `once`, which leaves the rest
  * of the input to the command. Its own standard error is nowhere: shells say there by which signal a command ended.
- * Whatever a command orphans falls to the slot's parent, and where the slot has none in its process namespace, to process 1: a
- * child of that one which was not there before the command is taken for what the command left.
+ * Whatever a command orphans falls to the slot's parent, or to the process whose number is `$2`: a child of that one which was
+ * not there before the command is taken for what the command left.
  * Each command opens the outputs again, where the engine allows it: what it sets on them, not to block for one thing, is its
  * own. Signals that a command sends to its process group are not for the slot.
  */
@@ -42,8 +42,8 @@ runyard_go() {
   cd -- "$1" || exit 126
   ${BECOME}
 }
-runyard_parent=$PPID
-[ "$PPID" = 0 ] && runyard_parent=1
+runyard_reaper=$2
+runyard_parent=\${2:-$PPID}
 runyard_orphans() {
   runyard_left=''
   read -r runyard_left < /proc/$runyard_parent/task/$runyard_parent/children
@@ -57,7 +57,7 @@ runyard_fresh() {
 runyard_alone() {
   for runyard_try in 1 2 3 4 5 6 7 8 9; do
     runyard_orphans
-    [ "$runyard_left" ] || [ "$PPID" = 0 ] || continue
+    [ "$runyard_left" ] || [ "$runyard_reaper" ] || continue
     [ -e /proc/$runyard_parent/task/$runyard_parent/children ] || return 1
     runyard_fresh && continue
     runyard_left=''

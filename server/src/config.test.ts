@@ -21,6 +21,8 @@ for (const [name, value, says] of [
   ['RUNYARD_SECRET_KEY', 'short', '32 characters'],
   ['RUNYARD_PUBLIC_URL', 'ftp://example.org', 'http'],
   ['RUNYARD_SANDBOX', 'chroot', 'bubblewrap'],
+  ['RUNYARD_KUBERNETES_NAMESPACE', 'Not A Name', 'namespace'],
+  ['RUNYARD_KUBERNETES_START_SECONDS', '1', '5'],
   ['RUNYARD_SLOTS', '0', '1'],
   ['RUNYARD_GIT_TOKEN', 'short', '8 characters'],
   ['RUNYARD_GIT_TOKEN', 'http://token@git.example', 'https://TOKEN@HOST'],
@@ -89,7 +91,7 @@ for (const [text, host, username, token] of [
   })
 
 test('docs/configuration.md names every variable the service reads, and no other', () => {
-  const sources = ['./config.ts', './config-models.ts']
+  const sources = ['./config.ts', './config-kubernetes.ts', './config-models.ts']
   const source = sources.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('')
   const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
   const read = new Set([

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { S3Place } from './blobs/s3-client.ts'
+import { KUBERNETES_SETTINGS, readKubernetes } from './config-kubernetes.ts'
 import { MODEL_SETTINGS, readModels } from './config-models.ts'
 import { HARNESS_NAME } from './contract/agent-config.ts'
 import { AppError } from './contract/error.ts'
@@ -57,7 +58,8 @@ const Variables = z.object({
   RUNYARD_DOWNLOADS_URL: address.optional(),
   RUNYARD_ALLOWED_HOSTS: z.string().optional(),
   RUNYARD_TRUST_PROXY: flag.optional(),
-  RUNYARD_SANDBOX: z.enum(['docker', 'bubblewrap', 'host']).optional(),
+  RUNYARD_SANDBOX: z.enum(['docker', 'bubblewrap', 'kubernetes', 'host']).optional(),
+  ...KUBERNETES_SETTINGS,
   RUNYARD_DEFAULT_IMAGE: z.string().min(1).optional(),
   RUNYARD_DOCKER_RUNTIME: z
     .string()
@@ -184,6 +186,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, directo
     sandbox: env.RUNYARD_SANDBOX,
     default_image: env.RUNYARD_DEFAULT_IMAGE,
     docker_runtime: env.RUNYARD_DOCKER_RUNTIME,
+    kubernetes: readKubernetes(env, resolvePath),
     images: env.RUNYARD_IMAGES,
     allow_weak_limits: env.RUNYARD_ALLOW_WEAK_LIMITS ?? false,
     allow_sandbox_fallback: env.RUNYARD_ALLOW_SANDBOX_FALLBACK ?? false,

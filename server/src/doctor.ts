@@ -14,7 +14,13 @@ import { listInstalled } from './installed-agents.ts'
 import { openBlobs } from './open-blobs.ts'
 import { DEFAULT_IMAGE } from './sandbox/default-image.ts'
 import { ALLOW_FALLBACK, whyNoFallback } from './sandbox/fallback.ts'
-import { examineBubblewrap, examineDocker, type Finding, type Prospect } from './sandbox/prospects.ts'
+import {
+  examineBubblewrap,
+  examineDocker,
+  examineKubernetes,
+  type Finding,
+  type Prospect,
+} from './sandbox/prospects.ts'
 import { userName } from './sandbox/user-name.ts'
 import { readDatabaseState } from './store/database-state.ts'
 import { openPostgres } from './store/db.ts'
@@ -148,6 +154,19 @@ async function* examineSandboxes(config: Config): AsyncGenerator<Diagnosis> {
         fix: 'Leave the setting out for Docker or bubblewrap.',
       },
     ])
+  if (requested === 'kubernetes') {
+    const { findings, works } = await examineKubernetes(default_image, config.kubernetes)
+    yield* under('Kubernetes', findings)
+    return yield* under('Sandbox', [
+      works
+        ? { state: 'good', says: 'Runs get a Pod each, as RUNYARD_SANDBOX says.' }
+        : {
+            state: 'bad',
+            says: 'No run gets a Pod as it is.',
+            fix: 'Do what is said above.',
+          },
+    ])
+  }
   const docker = requested === 'bubblewrap' ? null : await examineDocker(default_image)
   if (docker) yield* under('Docker', requested ? docker.findings : demote(docker))
   const bubblewrap = requested === 'docker' ? null : await tryBubblewrap(config)

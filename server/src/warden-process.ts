@@ -1,9 +1,10 @@
 /** Entry of the warden's process: `node warden-process.ts '{"backend": …}'`; see worker/warden.ts. */
-import { openBubblewrap, openDocker, openHost } from './sandbox/open-backend.ts'
+import type { KubernetesSettings } from './config-kubernetes.ts'
+import { openBubblewrap, openDocker, openHost, openKubernetes } from './sandbox/open-backend.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
 import { runWarden } from './worker/warden.ts'
 
-type OpenOptions = Pick<WardenArguments, 'data_dir' | 'installation_id'> & { trial: boolean }
+type OpenOptions = Pick<WardenArguments, 'data_dir' | 'installation_id' | 'kubernetes'> & { trial: boolean }
 
 export interface WardenArguments {
   backend: string
@@ -11,12 +12,15 @@ export interface WardenArguments {
   installation_id: string
   /** Freeze when stamps fail; not in embedded mode, where no other process can take runs over. */
   deadline: boolean
+  /** Where its cluster is. */
+  kubernetes?: KubernetesSettings
 }
 
 const OPEN: Record<string, (place: OpenOptions) => Promise<SandboxBackend>> = {
   bubblewrap: openBubblewrap,
   docker: openDocker,
   host: openHost,
+  kubernetes: ({ kubernetes, ...options }) => openKubernetes({ ...options, ...kubernetes }),
 }
 
 const { deadline, backend, ...place } = JSON.parse(process.argv[2] ?? '{}') as WardenArguments

@@ -112,6 +112,7 @@ export async function work({
     findTools: () => findAgentsFolder(config),
     ...{ allow_fallback: config.allow_sandbox_fallback, is_shared: !embedded },
     ...(config.docker_runtime ? { docker_runtime: config.docker_runtime } : {}),
+    kubernetes: config.kubernetes,
     logger: log,
   })
   log.info({ sandbox: backend.name, reason, ...backend.capabilities }, backend.description)
@@ -141,6 +142,7 @@ export async function work({
     data_dir,
     installation_id,
     deadline: !embedded,
+    ...(backend.name === 'kubernetes' ? { kubernetes: config.kubernetes } : {}),
   }
   const warden_argv = [WARDEN, JSON.stringify(wardenArguments)]
   const openWarden: WorkerOptions['openWarden'] = async (worker_id, onLost) => {

@@ -16,7 +16,7 @@ interface DevOptions {
   port?: number
   host?: string
   dataDir?: string
-  sandbox?: 'docker' | 'bubblewrap' | 'host'
+  sandbox?: 'docker' | 'bubblewrap' | 'kubernetes' | 'host'
   tlsCert?: string
   tlsKey?: string
   json?: boolean
@@ -37,6 +37,7 @@ export function addDevCommand(program: Command): void {
       new Option('--sandbox <backend>', 'where commands run; default: the strongest there is').choices([
         'docker',
         'bubblewrap',
+        'kubernetes',
         'host',
       ]),
     )

@@ -8,7 +8,7 @@ import { hang } from '../wrap.ts'
 
 interface DoctorOptions {
   dataDir?: string
-  sandbox?: 'docker' | 'bubblewrap' | 'host'
+  sandbox?: 'docker' | 'bubblewrap' | 'kubernetes' | 'host'
   json?: boolean
 }
 
@@ -25,6 +25,7 @@ export function addDoctorCommand(program: Command): void {
       new Option('--sandbox <backend>', 'where commands are to run (RUNYARD_SANDBOX)').choices([
         'docker',
         'bubblewrap',
+        'kubernetes',
         'host',
       ]),
     )

@@ -13,7 +13,7 @@ interface ServeOptions {
 
 interface WorkerOptions {
   pool?: string
-  sandbox?: 'docker' | 'bubblewrap' | 'host'
+  sandbox?: 'docker' | 'bubblewrap' | 'kubernetes' | 'host'
 }
 
 /** `serve`, `worker`, `migrate`: the parts of an installation on PostgreSQL. */
@@ -48,7 +48,10 @@ export function addServiceCommands(program: Command): void {
     .summary('start a worker on PostgreSQL')
     .description('Starts a worker that executes the runs of a pool, on the PostgreSQL of DATABASE_URL.')
     .option('--pool <name>', 'pool to work for (RUNYARD_POOL; default "default")')
-    .option('--sandbox <backend>', 'where commands run: docker, bubblewrap or host (RUNYARD_SANDBOX)')
+    .option(
+      '--sandbox <backend>',
+      'where commands run: docker, bubblewrap, kubernetes or host (RUNYARD_SANDBOX)',
+    )
     .action(async ({ pool, sandbox }: WorkerOptions) => {
       const { startWorkerRole } = await loadRole()
       const options = {

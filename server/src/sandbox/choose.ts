@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DEFAULT_IMAGE } from './default-image.ts'
 import { ALLOW_FALLBACK, type FallbackOptions, keepLastBackend, whyNoFallback } from './fallback.ts'
-import { openBubblewrap, openDocker, openHost } from './open-backend.ts'
+import type { KubernetesPlace } from './kubernetes.ts'
+import { openBubblewrap, openDocker, openHost, openKubernetes } from './open-backend.ts'
 import { type SandboxBackend, SandboxFault } from './sandbox.ts'
 
 /** How long a missing default image may take to pull before the start goes on without Docker. */
@@ -24,7 +25,7 @@ export interface BackendChoice {
 /**
  * Opens the backend asked for, or else the strongest this machine has: Docker where an engine answers and the default
  * image is there or pulls quickly, otherwise bubblewrap, unless that would change how runs are isolated (`whyNoFallback`). The
- * host is never chosen, only requested; a runtime of Docker requests Docker. Throws
+ * host and a cluster are never chosen, only requested; a runtime of Docker requests Docker. Throws
  * `SandboxFault` saying what to install when nothing fits or the requested one does not work.
  */
 export async function chooseBackend(options: ChoiceOptions): Promise<BackendChoice> {
@@ -34,10 +35,12 @@ export async function chooseBackend(options: ChoiceOptions): Promise<BackendChoi
 }
 
 interface ChoiceOptions extends FallbackOptions {
-  requested?: 'docker' | 'bubblewrap' | 'host'
+  requested?: 'docker' | 'bubblewrap' | 'kubernetes' | 'host'
   installation_id: string
   /** Docker's way to run containers, such as `runsc`. Whoever names one gets nothing weaker than that. */
   docker_runtime?: string
+  /** Which cluster, and what its Pods are made of. */
+  kubernetes?: KubernetesPlace
   /** A folder of programs for agents, offered to all sandboxes. */
   tools_dir?: string
   /** The same, for those that take it or leave it whenever they make one. */
@@ -59,6 +62,11 @@ async function choose(options: ChoiceOptions): Promise<BackendChoice> {
   if (requested === 'docker')
     return {
       backend: await openDocker({ ...docker, pull_limit_ms: REQUESTED_PULL_LIMIT_MS }),
+      reason: 'requested',
+    }
+  if (requested === 'kubernetes')
+    return {
+      backend: await openKubernetes({ installation_id, default_image: image, ...options.kubernetes }),
       reason: 'requested',
     }
   if (requested === 'host') return { backend: await openHost(options), reason: 'requested' }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { runProgram } from './run-program.ts'
-import { type DiskUsage, SandboxFault } from './sandbox.ts'
+import { collectExec, type DiskUsage, type ExecHandle, type ExecOptions, SandboxFault } from './sandbox.ts'
 import type { Launch } from './starter.ts'
 
 export interface Measuring {
@@ -59,4 +59,27 @@ async function measureDeleted({ directories, pids, signal }: Measuring): Promise
 /** What a program prints, however it ends: both complain about files that vanish, and have told the rest. */
 async function print(words: Launch, signal?: AbortSignal): Promise<string> {
   return (await runProgram(words, signal)).stdout
+}
+
+/**
+ * What folders of a sandbox take up by its own `du`: an image made for it can lie, and what its user closed to itself is not
+ * counted. Throws `SandboxFault`.
+ */
+export async function measureInside(
+  folders: readonly string[],
+  exec: (options: ExecOptions) => ExecHandle,
+  signal?: AbortSignal,
+): Promise<DiskUsage> {
+  const places = folders.join(' ')
+  const command = `export LC_ALL=C PATH=/usr/bin:/bin
+du -s -x -k -c ${places} 2>/dev/null | tail -n 1
+du -s -x -c --inodes ${places} 2>/dev/null | tail -n 1`
+  const { stdout } = await collectExec(exec({ command, cwd: '/', ...(signal ? { signal } : {}) }))
+  const [kibibytes, files] = stdout
+    .toString()
+    .split('\n')
+    .map((line) => Number(/^(\d+)\s+total$/.exec(line)?.[1]))
+  if (kibibytes === undefined || Number.isNaN(kibibytes))
+    throw new SandboxFault('What the sandbox holds on disk could not be measured')
+  return { bytes: kibibytes * 1024, files: files || 0 }
 }

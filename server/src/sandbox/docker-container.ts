@@ -4,14 +4,14 @@ import type Docker from 'dockerode'
 import { isFrozenContainer, stopContainer } from './docker-control.ts'
 import { engineFault, ignoreStatus, isCutShort, readState, statusOf } from './docker-engine.ts'
 import { connect, keepAwake, readExit, superviseDockerExec } from './docker-exec.ts'
-import { KILL_EXEC_SCRIPT, RUN_SCRIPT, SLOT_SCRIPT } from './docker-scripts.ts'
 import { readDockerStream } from './docker-stream.ts'
 import { type RunningCommand, superviseExec } from './exec-handle.ts'
 import { ExecSlot } from './exec-slot.ts'
 import { ExecSlots } from './exec-slots.ts'
 import { holdInside } from './hold-inside.ts'
-import { readMemoryKills } from './memory-kills.ts'
+import { countMemoryKillsInside } from './memory-kills.ts'
 import { collectExec, type ExecHandle, type ExecOptions, SandboxFault } from './sandbox.ts'
+import { KILL_EXEC_SCRIPT, RUN_SCRIPT, SLOT_SCRIPT } from './slot-scripts.ts'
 
 /** Whatever a command orphans falls to it, so that a tree stays whole. */
 const INIT = ['/sbin/docker-init', '-s', '--', '/bin/sh', '-c']
@@ -23,8 +23,6 @@ const KILL_LIMIT_MS = 700
 const PATIENT_KILL_LIMIT_MS = 5_000
 const POLL_MS = 25
 const THAW_POLL_MS = 250
-/** What is killed meanwhile is told another time. */
-const COUNT_LIMIT_MS = 5_000
 /** How long processes that were killed may take to go. */
 const VANISH_LIMIT_MS = 1_000
 
@@ -108,12 +106,8 @@ export class DockerContainer {
     }
   }
 
-  /** Of all that run in the container, by its own view of its control group; an image may have made that up. */
-  async countMemoryKills(): Promise<number | null> {
-    const command =
-      'cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null; exit 0'
-    const { stdout } = await collectExec(this.exec({ command, cwd: '/', timeout_ms: COUNT_LIMIT_MS }, {}))
-    return readMemoryKills(stdout.toString())
+  countMemoryKills(): Promise<number | null> {
+    return countMemoryKillsInside((options) => this.exec(options, {}))
   }
 
   /** Nothing is started behind the commands' backs any more. */

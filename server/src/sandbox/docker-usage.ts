@@ -1,9 +1,9 @@
 import { constants, existsSync } from 'node:fs'
 import { access } from 'node:fs/promises'
 import type Docker from 'dockerode'
-import { measureDisk } from './disk-usage.ts'
+import { measureDisk, measureInside } from './disk-usage.ts'
 import { hasAllUsers } from './docker-users.ts'
-import { collectExec, type DiskUsage, type ExecHandle, type ExecOptions, SandboxFault } from './sandbox.ts'
+import { type DiskUsage, type ExecHandle, type ExecOptions, SandboxFault } from './sandbox.ts'
 
 export interface EngineFacts {
   place: string
@@ -50,7 +50,7 @@ export async function measureVolumes(measuring: DockerMeasuring): Promise<DiskUs
   // Their names are in the paths and come once in the world: a path that is there is not another engine's.
   const readable = directories.map((path) => access(path, constants.R_OK | constants.X_OK))
   if ((await Promise.allSettled(readable)).some(({ status }) => status === 'rejected'))
-    return askInside(measuring)
+    return measureInside([...volumes.values()], measuring.exec, signal)
   return measureDisk({ directories, pids: await listProcesses(container), ...(signal ? { signal } : {}) })
 }
 
@@ -58,19 +58,4 @@ export async function measureVolumes(measuring: DockerMeasuring): Promise<DiskUs
 async function listProcesses(container: Docker.Container): Promise<number[]> {
   const { Processes: rows }: { Processes: string[][] } = await container.top({ ps_args: '-eo pid' })
   return rows.map(([pid]) => Number(pid)).filter(Number.isInteger)
-}
-
-async function askInside({ volumes, exec, signal }: DockerMeasuring): Promise<DiskUsage> {
-  const places = [...volumes.values()].join(' ')
-  const command = `export LC_ALL=C PATH=/usr/bin:/bin
-du -s -x -k -c ${places} 2>/dev/null | tail -n 1
-du -s -x -c --inodes ${places} 2>/dev/null | tail -n 1`
-  const { stdout } = await collectExec(exec({ command, cwd: '/', ...(signal ? { signal } : {}) }))
-  const [kibibytes, files] = stdout
-    .toString()
-    .split('\n')
-    .map((line) => Number(/^(\d+)\s+total$/.exec(line)?.[1]))
-  if (kibibytes === undefined || Number.isNaN(kibibytes))
-    throw new SandboxFault('What the sandbox holds on disk could not be measured')
-  return { bytes: kibibytes * 1024, files: files || 0 }
 }

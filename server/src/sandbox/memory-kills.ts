@@ -1,9 +1,22 @@
-import type { SandboxLimits } from './sandbox.ts'
+import { collectExec, type ExecHandle, type ExecOptions, type SandboxLimits } from './sandbox.ts'
+
+/** What is killed meanwhile is told another time. */
+const COUNT_LIMIT_MS = 5_000
 
 /** What the kernel says of a control group, in either version: `memory.events`, `memory.oom_control`. `null`: nothing. */
 export function readMemoryKills(told: string): number | null {
   const count = /^oom_kill (\d+)$/m.exec(told)?.[1]
   return count === undefined ? null : Number(count)
+}
+
+/** Of all that run in a container, by its own view of its control group; an image may have made that up. */
+export async function countMemoryKillsInside(
+  exec: (options: ExecOptions) => ExecHandle,
+): Promise<number | null> {
+  const command =
+    'cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null; exit 0'
+  const { stdout } = await collectExec(exec({ command, cwd: '/', timeout_ms: COUNT_LIMIT_MS }))
+  return readMemoryKills(stdout.toString())
 }
 
 /** Processes that the kernel killed for memory, each told once. */

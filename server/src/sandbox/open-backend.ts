@@ -6,5 +6,8 @@ export const openBubblewrap: typeof import('./bubblewrap.ts').openBubblewrap = a
 export const openDocker: typeof import('./docker.ts').openDocker = async (options) =>
   (await import('./docker.ts')).openDocker(options)
 
+export const openKubernetes: typeof import('./kubernetes.ts').openKubernetes = async (options) =>
+  (await import('./kubernetes.ts')).openKubernetes(options)
+
 export const openHost: typeof import('./host.ts').openHost = async (options) =>
   (await import('./host.ts')).openHost(options)

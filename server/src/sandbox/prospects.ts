@@ -4,6 +4,8 @@ import { openBubblewrap } from './bubblewrap.ts'
 import { bubblewrapSetup } from './choose.ts'
 import { openDocker } from './docker.ts'
 import { ANSWER_LIMIT_MS, connectEngine, messageOf } from './docker-engine.ts'
+import { type KubernetesPlace, openKubernetes } from './kubernetes.ts'
+import { examineCluster } from './kubernetes-preflight.ts'
 import { collectExec, DEFAULT_LIMITS, type SandboxBackend, SandboxFault } from './sandbox.ts'
 import { userName } from './user-name.ts'
 
@@ -84,6 +86,33 @@ export async function examineBubblewrap(data_dir: string): Promise<Prospect> {
     git: 'As root: apt-get install -y git',
     start: setup,
   })
+}
+
+/** Tries the cluster: who we are there, what we may do, and whether a Pod gets a closed network. */
+export async function examineKubernetes(image: string, place: KubernetesPlace): Promise<Prospect> {
+  const findings: Finding[] = []
+  try {
+    const { api, version, missing } = await examineCluster(place)
+    const at = `${api.access.server.host}, namespace ${api.namespace}`
+    findings.push({ state: 'good', says: `The API server answers: Kubernetes ${version} at ${at}.` })
+    for (const says of missing)
+      findings.push({ state: 'bad', says: `${says}.`, fix: 'Apply the Role of docs/kubernetes.md.' })
+    if (missing.length > 0) return { works: false, findings }
+  } catch (error) {
+    const fix =
+      'Set RUNYARD_KUBECONFIG to a file with which `kubectl get pods` works on this machine, or run in a Pod with a service account.'
+    findings.push({ state: 'bad', says: `${explain(error)}.`, fix })
+    return { works: false, findings }
+  }
+  return tryBackend(
+    findings,
+    () => openKubernetes({ installation_id: INSTALLATION, default_image: image, ...place }),
+    {
+      lists: 'Lists of allowed hosts need Docker or bubblewrap for now.',
+      git: `Use an image with git: ${image} has none.`,
+      start: 'docs/kubernetes.md says what each message means; `kubectl get events` says more.',
+    },
+  )
 }
 
 interface Fixes {

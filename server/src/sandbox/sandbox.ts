@@ -75,7 +75,7 @@ export interface RegistryLogin {
 export interface SandboxSpec {
   run_id: string
   attempt: number
-  /** Container image, by its full name; only Docker uses it. Absent: the backend's default. */
+  /** Container image, by its full name; bubblewrap and the host have none. Absent: the backend's default. */
   image?: string
   /** The image may be pulled when it is not there; the default image always may. */
   pull?: boolean

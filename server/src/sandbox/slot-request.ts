@@ -34,11 +34,17 @@ const SPECIAL =
 /** Output seldom ends with it, so that next to nothing is held back. */
 const MARK = '\x1e'
 
+/** Whether all shells read the text as it is. */
+export const isPlain = (text: string): boolean => PLAIN.test(text)
+
+/** Whether a shell exports a variable of that name and does not go by it itself. */
+export const isPlainName = (name: string): boolean => NAME.test(name) && !SPECIAL.test(name)
+
 /** `null` for a command that no slot can be given. */
 export function makeRequest({ script, directory, env, once }: SlotCommand): SlotRequest | null {
   const exports = Object.entries(env)
-  if (exports.some(([name]) => !NAME.test(name) || SPECIAL.test(name))) return null
-  if (![script, directory, ...Object.values(env)].every((text) => PLAIN.test(text))) return null
+  if (!exports.every(([name]) => isPlainName(name))) return null
+  if (![script, directory, ...Object.values(env)].every(isPlain)) return null
   const [begin, end] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')]
   const line = [
     ...exports.map(([name, value]) => `export ${name}=${quoteLine(value)}`),

@@ -142,17 +142,20 @@ export interface WardenProcess extends Warden {
   died: Promise<never>
 }
 
+/** What it reaches sandboxes by: a Docker engine, or a cluster and the programs that its kubeconfig names. */
+const ENVIRONMENT = [
+  ...['PATH', 'HOME', 'NODE_COMPILE_CACHE', 'DOCKER_HOST'],
+  ...['KUBECONFIG', 'KUBERNETES_SERVICE_HOST', 'KUBERNETES_SERVICE_PORT'],
+]
+
 /** Starts the warden as a process of its own: its session outlives the worker's terminal, its environment is bare. */
 export function spawnWarden(argv: readonly string[]): WardenProcess {
-  const { DOCKER_HOST, NODE_COMPILE_CACHE } = process.env
   const child = spawn(process.execPath, [...argv], {
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,
-    env: {
-      PATH: process.env.PATH,
-      ...(DOCKER_HOST ? { DOCKER_HOST } : {}),
-      ...(NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}),
-    },
+    env: Object.fromEntries(
+      ENVIRONMENT.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
+    ),
   })
   const pipe: Writable = child.stdin
   pipe.on('error', () => {})

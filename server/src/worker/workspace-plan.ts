@@ -146,7 +146,7 @@ function imageOf(
   { docker_image }: EnvironmentConfig,
   { backend, settings }: WorkerContext,
 ): Pick<SandboxSpec, 'image' | 'pull'> | null {
-  if (!docker_image || backend.name !== 'docker') return {}
+  if (!docker_image || backend.default_image === undefined) return {}
   const image = normalizeImage(docker_image)
   const verdict = judgeImage(docker_image, settings.images)
   return image === null || verdict === null ? null : { image, pull: verdict === 'pull' }

@@ -1,9 +1,11 @@
 import { openBubblewrap } from '../../src/sandbox/bubblewrap.ts'
 import { openDocker } from '../../src/sandbox/docker.ts'
 import { openHost } from '../../src/sandbox/host.ts'
+import { openKubernetes } from '../../src/sandbox/kubernetes.ts'
 import type { SandboxBackend } from '../../src/sandbox/sandbox.ts'
+import { CLUSTER_IMAGE } from './kubernetes-cluster.ts'
 
-export type BackendName = 'docker' | 'bubblewrap' | 'host'
+export type BackendName = 'docker' | 'bubblewrap' | 'kubernetes' | 'host'
 
 /** The image `scripts/test-image.sh` makes. */
 export const TEST_IMAGE = 'runyard-test:1'
@@ -15,5 +17,16 @@ export function openBackend(
 ): Promise<SandboxBackend> {
   if (name === 'docker')
     return openDocker({ installation_id: options.installation_id, default_image: TEST_IMAGE })
+  if (name === 'kubernetes') {
+    const { installation_id } = options
+    const namespace = process.env.RUNYARD_TEST_NAMESPACE
+    // What a trial shows, and the policies it leaves, hold for the other processes of the test too.
+    const trial = process.env.RUNYARD_TEST_TRIED !== installation_id
+    process.env.RUNYARD_TEST_TRIED = installation_id
+    return openKubernetes({
+      ...{ installation_id, default_image: CLUSTER_IMAGE, trial },
+      ...(namespace === undefined ? {} : { namespace }),
+    })
+  }
   return name === 'bubblewrap' ? openBubblewrap(options) : openHost(options)
 }

@@ -24,6 +24,8 @@ export const RUN_SCRIPT = `
  * meanwhile, the sandbox being frozen, sends none. It says how the command ended behind END on both outputs, once nothing of it is
  * left. Where something is, or that cannot be told, it ends like the command, as does MODE `once`, which leaves the rest
  * of the input to the command. Its own standard error is nowhere: shells say there by which signal a command ended.
+ * Whatever a command orphans falls to the slot's parent, or to the process whose number is `$2`: a child of that one which was
+ * not there before the command is taken for what the command left.
  * Each command opens the outputs again, where the engine allows it: what it sets on them, not to block for one thing, is its
  * own. Signals that a command sends to its process group are not for the slot.
  */
@@ -40,11 +42,24 @@ runyard_go() {
   cd -- "$1" || exit 126
   ${BECOME}
 }
+runyard_reaper=$2
+runyard_parent=\${2:-$PPID}
+runyard_orphans() {
+  runyard_left=''
+  read -r runyard_left < /proc/$runyard_parent/task/$runyard_parent/children
+}
+runyard_fresh() {
+  for runyard_one in $runyard_left; do
+    case " $$ $runyard_before " in *" $runyard_one "*) ;; *) return 0 ;; esac
+  done
+  return 1
+}
 runyard_alone() {
   for runyard_try in 1 2 3 4 5 6 7 8 9; do
-    runyard_left=''
-    read -r runyard_left < /proc/$PPID/task/$PPID/children
-    [ "$runyard_left" = "$$" ] || continue
+    runyard_orphans
+    [ "$runyard_left" ] || [ "$runyard_reaper" ] || continue
+    [ -e /proc/$runyard_parent/task/$runyard_parent/children ] || return 1
+    runyard_fresh && continue
     runyard_left=''
     read -r runyard_left < /proc/$$/task/$$/children
     [ "$runyard_left" ] || return 0
@@ -56,6 +71,8 @@ while read -r runyard_mode runyard_end runyard_begin && IFS= read -r runyard_lin
   printf '\\036%s' "$runyard_begin"
   read -r runyard_may && [ "$runyard_may" = go ] || exit
   if [ "$runyard_mode" = once ]; then trap - HUP INT QUIT USR1 USR2 PIPE ALRM TERM; eval "$runyard_line"; fi
+  runyard_orphans
+  runyard_before=$runyard_left
   (eval "$runyard_line") < /dev/null
   runyard_code=$?
   runyard_line=''

@@ -1,9 +1,9 @@
 import type { Runyard } from '@runyard/client'
 import type { Command, Option } from 'commander'
 import { oneLine } from './one-line.ts'
-import { LAST, RUN_ID } from './run-id.ts'
+import { LAST } from './run-id.ts'
 import { type ClientOptions, openSession } from './session.ts'
-import { isBeginning, shortId } from './short-id.ts'
+import { isBeginning, RUN_ID, shortId } from './short-id.ts'
 
 /** What may stand next, and what it is. */
 export type Candidate = readonly [value: string, description: string]

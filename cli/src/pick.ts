@@ -3,8 +3,7 @@ import { askOne, type Choice } from './ask.ts'
 import { CommandFailure, EXIT } from './failure.ts'
 import { oneLine } from './one-line.ts'
 import { listNamed } from './reference.ts'
-import { RUN_ID } from './run-id.ts'
-import { shortId } from './short-id.ts'
+import { RUN_ID, shortId } from './short-id.ts'
 import { formatAge } from './time-text.ts'
 
 /** The newest; older ones are named by their ids. */

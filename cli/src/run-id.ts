@@ -3,10 +3,8 @@ import type { Argument, Command } from 'commander'
 import { CommandFailure, usageFailure } from './failure.ts'
 import { oneLine } from './one-line.ts'
 import { type ClientOptions, openSession } from './session.ts'
-import { isBeginning, isEnding, WHOLE_ID } from './short-id.ts'
+import { isBeginning, isEnding, RUN_ID, WHOLE_ID } from './short-id.ts'
 
-/** The name of every argument and option that is one. */
-export const RUN_ID = 'run-id'
 /** Stands for the newest run that who asks has started. */
 export const LAST = '@last'
 /** Runs among which it is looked for. */

@@ -1,3 +1,5 @@
+/** The name of every argument and option that is the id of a run. */
+export const RUN_ID = 'run-id'
 export const WHOLE_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Of an id people see its end, which is random: its beginning is the time, so ids of one minute share it. */

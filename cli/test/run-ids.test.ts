@@ -8,8 +8,7 @@ import type { RunEvent, RunItem } from '@runyard/client'
 import type { Command } from 'commander'
 import { apiOf, type TestService } from '../../server/test/support/service.ts'
 import { createProgram } from '../src/main.ts'
-import { RUN_ID } from '../src/run-id.ts'
-import { shortId } from '../src/short-id.ts'
+import { RUN_ID, shortId } from '../src/short-id.ts'
 import { BINARY, Home, printedBy } from './runyard.ts'
 
 const LIMIT = { timeout: 600_000 }

@@ -171,8 +171,11 @@ async function connect(
   })
   return new Promise((resolve, reject) => {
     socket.once('error', reject)
-    socket.once('unexpected-response', (_request, answer) => {
-      buffer(answer).then((bytes) => reject(toError(answer.statusCode ?? 0, bytes.toString())), reject)
+    socket.once('unexpected-response', (request, answer) => {
+      buffer(answer)
+        .then((bytes) => reject(toError(answer.statusCode ?? 0, bytes.toString())), reject)
+        // The connection would be kept for a next request, and with it the process.
+        .finally(() => request.destroy())
     })
     socket.once('open', () => {
       socket.off('error', reject)

@@ -98,7 +98,7 @@ test('docs/configuration.md names every variable the service reads, and no other
     ...[...source.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(([, name]) => name),
     ...Object.keys(PROVIDER_SETTINGS),
   ])
-  const clients = ['RUNYARD_BASE_URL', 'RUNYARD_API_KEY']
+  const clients = ['RUNYARD_BASE_URL', 'RUNYARD_API_KEY', 'RUNYARD_PROFILE']
   const told = new Set([...page.matchAll(/`([A-Z][A-Z]+_[A-Z0-9_]+)`/g)].map(([, name]) => name))
   assert.deepEqual([...told].filter((name) => !clients.includes(name ?? '')).sort(), [...read].sort())
 })

@@ -1,5 +1,6 @@
 import { cleanText } from './clean-text.ts'
 import { currentProcess } from './current-process.ts'
+import { oneLine } from './one-line.ts'
 
 /** Loaded when a person is asked: most commands ask nobody. */
 const loadPrompts = () => import('@clack/prompts')
@@ -18,13 +19,20 @@ export interface Choice<T extends string> {
   hint?: string
 }
 
+/** Labels are of agents and of other people: none of them may draw on the terminal, or take two lines. */
+const cleanChoice = ({ value, label, hint }: Choice<string>): Choice<string> => ({
+  value,
+  label: oneLine(cleanText(label)),
+  ...(hint === undefined ? {} : { hint: oneLine(cleanText(hint)) }),
+})
+
 /** What the person chose; null for Ctrl-C. */
 export async function askChoice<T extends string>(
   question: string,
   choices: ReadonlyArray<Choice<T>>,
 ): Promise<T | null> {
   const { isCancel, select } = await loadPrompts()
-  const options: Array<Choice<string>> = [...choices]
+  const options = choices.map(cleanChoice)
   const { stdin: input, stdout: output } = currentProcess()
   const chosen = await select({ message: cleanText(question), options, input, output })
   return isCancel(chosen) ? null : (choices.find(({ value }) => value === chosen)?.value ?? null)
@@ -36,7 +44,7 @@ export async function askOne<T extends string>(
   choices: ReadonlyArray<Choice<T>>,
 ): Promise<T | null> {
   const { autocomplete, isCancel } = await loadPrompts()
-  const options: Array<Choice<string>> = [...choices]
+  const options = choices.map(cleanChoice)
   const { stdin: input, stdout: output } = currentProcess()
   const asked = { message: cleanText(question), options, maxItems: 10, input, output }
   const chosen = await autocomplete<string>({

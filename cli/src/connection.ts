@@ -56,7 +56,9 @@ export function traceConnection({ flags, environment, directory }: ConnectionSou
     })
   }
   if (api_key) {
-    const stored = [near && isOnThisMachine(near.base_url) ? near : null, own].find((file) => file !== null)
+    const stored = [near && (named || isOnThisMachine(near.base_url)) ? near : null, own].find(
+      (file) => file !== null,
+    )
     const address = stored
       ? partOf(stored, 'base_url')
       : { value: 'http://127.0.0.1:4200', from: 'the default address' }

@@ -1,4 +1,4 @@
-import { CommandFailure, EXIT } from './failure.ts'
+import { CommandFailure, certificateHint, EXIT } from './failure.ts'
 
 /** What the user is to do, and what to wait for. */
 export interface DeviceLogin {
@@ -35,14 +35,15 @@ export async function beginDeviceLogin(address: string, client_name: string): Pr
   }
 }
 
+const nobodyAllowedIt = (): CommandFailure =>
+  new CommandFailure('Nobody allowed the login in time.', { hint: 'ask again: it waits ten minutes' })
+
 function explainRefusal(error: unknown, address: string): Error {
   if (!(error instanceof Error)) return new Error(String(error))
+  if ('code' in error && error.code === 'OAUTH_TIMEOUT') return nobodyAllowedIt()
   if ('error' in error) {
     if (error.error === 'access_denied') return new CommandFailure('The login was refused on the page.')
-    if (error.error === 'expired_token')
-      return new CommandFailure('Nobody allowed the login in time.', {
-        hint: 'ask again: it waits ten minutes',
-      })
+    if (error.error === 'expired_token') return nobodyAllowedIt()
   }
   if (
     'status' in error ||
@@ -55,7 +56,7 @@ function explainRefusal(error: unknown, address: string): Error {
       cause: error,
     })
   return new CommandFailure(`${address} cannot be reached.`, {
-    hint: 'check the address, and whether the server runs',
+    hint: certificateHint(error) ?? 'check the address, and whether the server runs',
     exit_code: EXIT.unreachable,
     cause: error,
   })

@@ -38,7 +38,7 @@ const UNTRUSTED = new Set([
 ])
 
 /** For a server that answers, but with a certificate that this machine does not trust. */
-function certificateHint(error: unknown): string | null {
+export function certificateHint(error: unknown): string | null {
   for (let at = error; at instanceof Error; at = at.cause) {
     const code = 'code' in at && typeof at.code === 'string' ? at.code : ''
     if (UNTRUSTED.has(code))

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { usageFailure } from './failure.ts'
 import { readPrivately, userFolder, writePrivately } from './private-file.ts'
@@ -7,6 +8,8 @@ export interface Profile {
   name: string
   base_url: string
   api_key: string
+  /** The key was made for this login by the page, and by nobody used but here. */
+  made_here: boolean
   /** Where it is stored. */
   file: string
 }
@@ -19,7 +22,7 @@ export interface Profiles {
 
 interface Stored {
   current?: string
-  profiles: Record<string, { base_url: string; api_key: string }>
+  profiles: Record<string, { base_url: string; api_key: string; made_here?: boolean }>
 }
 
 const fileOf = (environment: NodeJS.ProcessEnv): string => join(userFolder(environment), 'logins.json')
@@ -32,18 +35,20 @@ export function readProfiles(environment: NodeJS.ProcessEnv): Profiles {
   const { current, profiles } = readStored(file)
   return {
     ...(current !== undefined && Object.hasOwn(profiles, current) ? { current } : {}),
-    profiles: Object.entries(profiles).map(([name, profile]) => ({ name, ...profile, file })),
+    profiles: Object.entries(profiles).map(([name, { made_here = false, ...profile }]) => ({
+      ...{ name, ...profile, made_here, file },
+    })),
   }
 }
 
 /** Stores a login, and uses it from now on. */
 export function saveProfile(
   environment: NodeJS.ProcessEnv,
-  { name, base_url, api_key }: Omit<Profile, 'file'>,
+  { name, base_url, api_key, made_here }: Omit<Profile, 'file'>,
 ): void {
   change(environment, ({ profiles }) => ({
     current: name,
-    profiles: { ...profiles, [name]: { base_url, api_key } },
+    profiles: { ...profiles, [name]: { base_url, api_key, made_here } },
   }))
 }
 
@@ -67,7 +72,11 @@ function change(environment: NodeJS.ProcessEnv, to: (stored: Stored) => Stored):
 
 function readStored(file: string): Stored {
   const text = readPrivately(file)
-  if (text === null) return { profiles: {} }
+  if (text === null) {
+    if (!existsSync(file)) return { profiles: {} }
+    // Its keys would be lost when it is written anew.
+    throw usageFailure(`${file} can be read by others, or not by you.`, `chmod 600 ${file}`)
+  }
   try {
     const { current, profiles } = JSON.parse(text) as Partial<Stored>
     const is_whole =

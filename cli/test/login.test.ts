@@ -1,6 +1,6 @@
 /** `login` and what belongs to it, with a service whose page allows or refuses. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -113,8 +113,27 @@ test('several logins are chosen by name, by option or variable, and a key can be
   assert.equal(await from([], { RUNYARD_PROFILE: 'two' }), 'the login two')
   assert.equal(await from([], { RUNYARD_BASE_URL: service.base_url }), 'the login one')
 
+  // Keys that somebody gave are theirs: only those that the page gave are revoked.
+  const out = await run('logout', 'two')
+  assert.match(out.stderr, /Its key still works/)
+  const { profiles: left } = JSON.parse((await run('profile', 'list', '-o', 'json')).stdout)
+  assert.deepEqual(
+    left.map(({ name }: { name: string }) => name),
+    ['one'],
+  )
+  assert.equal((await run('list')).code, 0)
+  const elsewhere = await home.run(['login', 'http://127.0.0.1:9', '--with-key', '--profile', 'one'], {
+    ...{ directory, input: 'a key' },
+  })
+  assert.deepEqual([elsewhere.code, /The login one is to/.test(elsewhere.stderr)], [2, true])
+  const file = join(home.directory, '.config/runyard/logins.json')
+  chmodSync(file, 0o644)
+  const open_to_all = await run('list')
+  assert.deepEqual([open_to_all.code, /can be read by others/.test(open_to_all.stderr)], [2, true])
+  chmodSync(file, 0o600)
+
   for (const [args, code, says] of [
-    [['list', '--profile', 'thre'], 2, /There is no login "thre".\nhint: there are: one, two/],
+    [['list', '--profile', 'thre'], 2, /There is no login "thre".\nhint: there are: one/],
     [['list', '--profile', 'one', '--api-key', 'x'], 2, /leave --base-url and --api-key out/],
     [['profile', 'use', 'nine'], 2, /There is no login "nine"/],
     [['login', 'ftp://host'], 2, /is not the address of a server/],

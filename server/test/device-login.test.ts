@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import type { AuditEntry } from '../src/contract/audit-log.ts'
-import { createPrincipalWithKey, findKey, type NewKey, revokeKey } from '../src/store/api-keys.ts'
+import { createPrincipalWithKey, findKey, type NewKey, revokeKey, rotateKey } from '../src/store/api-keys.ts'
 import type { Store } from '../src/store/db.ts'
 import { removeOldLogins } from '../src/store/device-logins.ts'
 import { ORIGIN, openApp } from './support/app.ts'
@@ -135,6 +135,22 @@ onEitherDatabase('a login by the page', (open) => {
     assert.equal((await answer(second.user_code, true, page)).statusCode, 204)
     await revokeKey(store.db, viewer.key_id)
     assert.equal((await take(second.device_code)).json().error, 'access_denied')
+  })
+
+  test('gives a key that ends with the one that allowed it, and is revoked with it', async () => {
+    const expires_at = new Date(Date.now() + 3_600_000)
+    const lent = await createPrincipalWithKey(store.db, { name: 'Lent', role: 'member', expires_at })
+    const begun = await begin()
+    assert.equal((await answer(begun.user_code, true, await signIn(lent))).statusCode, 204)
+    const { access_token, key_id } = (await take(begun.device_code)).json()
+    const key = await findKey(store.db, key_id)
+    assert.equal(key?.expires_at?.getTime(), expires_at.getTime())
+    // A replacement is no way around it.
+    const later = await rotateKey(store.db, key_id)
+    assert.equal(await roleOf(access_token), 401)
+    assert.equal(await roleOf(later?.api_key ?? ''), 200)
+    await revokeKey(store.db, lent.key_id)
+    assert.equal(await roleOf(later?.api_key ?? ''), 401)
   })
 
   test('is over after its ten minutes, and goes', async () => {

@@ -295,6 +295,11 @@ onFace('deleted runs', (service) => {
     for (const [body, said] of [
       [{}, /There is no filter/],
       [{ cancel: true }, /There is no filter/],
+      // Fields that leave no run out are none.
+      [{ execution_location: 'REMOTE' }, /There is no filter/],
+      [{ archived: 'all', metadata: {} }, /There is no filter/],
+      [{ needs_attention: false }, /needs_attention: must be true/],
+      [{ factory_only: false, state: ['FAILED'] }, /factory_only: must be true/],
       [{ all: true, state: ['FAILED'] }, /all: is for no filter/],
       [{ created_befor: '2026-01-01T00:00:00Z' }, /created_befor/],
       [{ state: [] }, /state/],

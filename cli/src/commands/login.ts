@@ -6,7 +6,7 @@ import { askHidden } from '../ask.ts'
 import { findProfile, isOnThisMachine, sameAddress, traceConnection } from '../connection.ts'
 import { currentProcess } from '../current-process.ts'
 import { beginDeviceLogin } from '../device-login.ts'
-import { usageFailure } from '../failure.ts'
+import { CommandFailure, explain, usageFailure } from '../failure.ts'
 import { FORMATS, type Format, type Output, openOutput } from '../output.ts'
 import { describeOwner, findOwnKey } from '../own-key.ts'
 import {
@@ -49,8 +49,9 @@ export function addLoginCommands(program: Command): void {
       .command('logout [name]')
       .summary('revoke the key of a login, and forget it')
       .description(
-        'Revokes the key of the login in use, or of the one named, at its server, and removes it here.',
-      ),
+        'Ends the login in use, or the one named: a key that the page gave is revoked at its server. A key that you gave yourself is only forgotten here.',
+      )
+      .option('--forget', 'only forget it here; its key goes on working'),
   ).action(logout)
 
   addClientOptions(
@@ -112,11 +113,17 @@ async function login(
   if (new URL(address).protocol === 'http:' && !isOnThisMachine(address))
     output.note(`The connection to ${address} is not encrypted: others on the way can read the key.`)
   const before = readProfiles(env).profiles.find((one) => one.name === name)
-  const api_key = withKey ? await readKey(output) : await loginByPage(address, output, browser)
   const base_url = `${address}/api/v1`
+  if (before && !sameAddress(before.base_url, base_url))
+    throw usageFailure(
+      `The login ${name} is to ${before.base_url}.`,
+      `give another --profile NAME, or end that one first: runyard logout ${name}`,
+    )
+  const api_key = withKey ? await readKey(output) : await loginByPage(address, output, browser)
   const own = await findOwnKey(new Runyard({ apiKey: api_key, baseURL: base_url }), api_key)
-  saveProfile(env, { name, base_url, api_key })
-  if (before && before.api_key !== api_key) await replaceKey(before, base_url)
+  saveProfile(env, { name, base_url, api_key, made_here: !withKey })
+  // Nobody else has it.
+  if (before?.made_here) await revoke(before).catch(() => {})
   if (format !== 'text') output.json({ name, base_url, principal: own.principal, role: own.role })
   else output.note(`Logged in to ${address} as ${describeOwner(own)}. The login is called ${name}.`)
   tellNearer(output, base_url)
@@ -124,16 +131,25 @@ async function login(
 
 async function loginByPage(address: string, output: Output, may_open: boolean): Promise<string> {
   const { user_code, url, wait } = await beginDeviceLogin(address, clientName())
+  const is_own = requireWebAddress(url).origin === new URL(address).origin
   output.note(`Open ${url}`)
+  if (!is_own) output.note(`That is another server than ${address}: go there only if you know why.`)
   output.note(`and allow the login if the page shows this code: ${user_code}`)
-  if (may_open && output.interactive) {
-    const browser = await open(url)
-    browser.once('error', () =>
-      output.note('There is no browser to be started here: open the address yourself.'),
-    )
+  if (may_open && is_own && output.interactive) {
+    const tellNone = () => output.note('There is no browser to be started here: open the address yourself.')
+    await open(url).then((browser) => browser.once('error', tellNone), tellNone)
   }
   output.note('Waiting for the page…')
   return wait()
+}
+
+/** Throws for anything that a browser would not take for a page: a program, or a file. */
+function requireWebAddress(text: string): URL {
+  const url = URL.parse(text)
+  if (url && ['http:', 'https:'].includes(url.protocol)) return url
+  throw new CommandFailure('The server names no page to log in at.', {
+    hint: 'give its key by `runyard login URL --with-key`',
+  })
 }
 
 /** The machine's name, as the page and the list of keys show it. */
@@ -159,20 +175,17 @@ function readAddress(given: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }
 
-/** The login that this one takes the place of needs its key no more. */
-async function replaceKey({ base_url, api_key }: Profile, new_base_url: string): Promise<void> {
-  if (!sameAddress(base_url, new_base_url)) return
-  await revoke(base_url, api_key).catch(() => {})
-}
-
 /** Throws where the server cannot be reached, or does not do it. */
-async function revoke(base_url: string, api_key: string): Promise<ApiKey> {
+async function revoke({ base_url, api_key }: Profile): Promise<ApiKey> {
   const client = new Runyard({ apiKey: api_key, baseURL: base_url, maxRetries: 0 })
   const { key_id } = await findOwnKey(client, api_key)
   return client.apiKeys.revoke(key_id)
 }
 
-async function logout(given: string | undefined, { output: format }: { output: Format }): Promise<void> {
+async function logout(
+  given: string | undefined,
+  { output: format, forget = false }: { output: Format; forget?: boolean },
+): Promise<void> {
   const { env } = currentProcess()
   const output = openOutput({ format })
   const { current, profiles } = readProfiles(env)
@@ -182,24 +195,39 @@ async function logout(given: string | undefined, { output: format }: { output: F
       'There is no login in use.',
       'runyard profile list shows all, and runyard logout NAME ends one',
     )
-  const { base_url, api_key } = findProfile(profiles, name)
-  const error: unknown = await revoke(base_url, api_key).then(
-    () => null,
-    (reason: unknown) => reason,
-  )
+  const profile = findProfile(profiles, name)
+  const is_revoked = profile.made_here && !forget && (await endKey(profile))
   removeProfile(env, name)
-  const is_revoked = error === null || (error instanceof APIError && error.status === 401)
-  if (format !== 'text') return output.json({ name, base_url, revoked: is_revoked })
-  output.note(`Logged out of ${base_url}.`)
-  if (is_revoked) return
-  const reason = error instanceof Error ? error.message : String(error)
-  output.note(`Its key could not be revoked and still works: ${reason}`)
+  if (format !== 'text') return output.json({ name, base_url: profile.base_url, revoked: is_revoked })
+  output.note(`Logged out of ${profile.base_url}.`)
+  if (!is_revoked) output.note('Its key still works: runyard keys revoke ends it.')
+}
+
+/** Revokes the key; true also where it did not work any more. Throws where it may still work: then it must not be forgotten. */
+async function endKey(profile: Profile): Promise<true> {
+  try {
+    await revoke(profile)
+  } catch (error) {
+    if (error instanceof APIError && error.status === 401) return true
+    const { message, exit_code } = explain(error)
+    throw new CommandFailure(`The key of the login ${profile.name} could not be revoked: ${message}`, {
+      hint: `the login is still there; \`runyard logout ${profile.name} --forget\` only forgets it here`,
+      exit_code,
+      cause: error,
+    })
+  }
+  return true
 }
 
 /** Says where commands of this folder ask another server all the same. */
 function tellNearer(output: Output, base_url: string): void {
   const own = currentProcess()
-  const used = traceConnection({ flags: {}, environment: own.env, directory: own.cwd() })
-  if (sameAddress(used.base_url.value, base_url)) return
-  output.note(`In this folder commands use ${used.base_url.value}, by ${used.base_url.from}.`)
+  try {
+    const used = traceConnection({ flags: {}, environment: own.env, directory: own.cwd() })
+    if (!sameAddress(used.base_url.value, base_url))
+      output.note(`In this folder commands use ${used.base_url.value}, by ${used.base_url.from}.`)
+  } catch (error) {
+    // What was asked for is done.
+    output.note(`Other commands cannot use it here: ${error instanceof Error ? error.message : error}`)
+  }
 }

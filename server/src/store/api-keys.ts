@@ -34,6 +34,8 @@ export interface KeyOptions {
   name: string
   role: Role
   expires_at?: Date
+  /** The key that allowed the login which this one is for: it goes when that is revoked. */
+  granted_by?: string
 }
 
 /** The columns of a key that is made now, but for whose it is and what it may do. */
@@ -65,13 +67,14 @@ export async function createPrincipalWithKey(
 export async function addKey(
   db: Db,
   principal_id: string,
-  { name, role, expires_at }: KeyOptions,
+  { name, role, expires_at, granted_by }: KeyOptions,
 ): Promise<NewKey | null> {
   if (!isUuid(principal_id)) return null
   const { api_key, key_id, key_hash, masked } = makeKey()
   const added = await sql`
-    insert into api_keys (key_id, key_hash, principal_id, name, role, masked, expires_at)
-    select ${key_id}, ${key_hash}, principal_id, ${name}, ${role}, ${masked}, ${expires_at ?? null}::timestamptz
+    insert into api_keys (key_id, key_hash, principal_id, name, role, masked, expires_at, granted_by)
+    select ${key_id}, ${key_hash}, principal_id, ${name}, ${role}, ${masked}, ${expires_at ?? null}::timestamptz,
+      ${granted_by ?? null}::uuid
     from principals where principal_id = ${principal_id} and not disabled returning 1`.execute(db)
   return added.rows.length > 0 ? { api_key, key_id, principal_id } : null
 }
@@ -104,12 +107,12 @@ export async function rotateKey(
       update api_keys k set ${end} from principals p
       where k.key_id = ${old_key_id} and p.principal_id = k.principal_id and ${activeKey}
         ${once ? sql`and k.grace_until is null` : sql``}
-      returning k.principal_id, k.name, k.role, k.expires_at, k.replaces),
+      returning k.principal_id, k.name, k.role, k.expires_at, k.replaces, k.granted_by),
     -- One grace at a time: else whoever has an old key goes on with it for as long as keys are rotated.
     ended as (
       update api_keys b set revoked_at = clock_timestamp() from old where b.key_id = old.replaces and b.revoked_at is null)
-    insert into api_keys (key_id, key_hash, principal_id, name, role, masked, expires_at, replaces)
-    select ${key_id}, ${key_hash}, principal_id, name, role, ${masked}, expires_at, ${old_key_id}::uuid from old
+    insert into api_keys (key_id, key_hash, principal_id, name, role, masked, expires_at, replaces, granted_by)
+    select ${key_id}, ${key_hash}, principal_id, name, role, ${masked}, expires_at, ${old_key_id}::uuid, granted_by from old
     returning principal_id`.execute(db)
   const row = rotated.rows[0]
   return row ? { api_key, key_id, principal_id: row.principal_id } : null
@@ -274,18 +277,18 @@ export const revokeUnlessLast = (db: Db, key_id: string): Promise<'revoked' | 'l
     return (await revokeKey(trx, key_id)) ? 'revoked' : 'gone'
   })
 
-/** A key and those before it, each replaced by the next. */
+/** A key and those before it, each replaced by the next, with those of the logins that they allowed. */
 async function readChain(db: Db, key_id: string): Promise<string[]> {
   const { rows } = await sql<{ key_id: string }>`
     with recursive chain as (
       select key_id, replaces from api_keys where key_id = ${key_id}::uuid
-      union select k.key_id, k.replaces from api_keys k join chain c on k.key_id = c.replaces)
+      union select k.key_id, k.replaces from api_keys k join chain c on k.key_id = c.replaces or k.granted_by = c.key_id)
     select key_id from chain`.execute(db)
   return rows.map((row) => row.key_id)
 }
 
 /**
- * Revokes a key and those that it replaced, which may still have their grace. False when there is no such key, or it was revoked
+ * Revokes a key and those that it replaced, which may still have their grace, and those of logins that it allowed. False when there is no such key, or it was revoked
  * before.
  */
 export async function revokeKey(db: Db, key_id: string): Promise<boolean> {

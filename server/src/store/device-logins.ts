@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
-import { addKey, type NewKey, readActor } from './api-keys.ts'
+import { addKey, findKey, type NewKey, readActor } from './api-keys.ts'
 import { type Db, transact } from './db.ts'
 import { hashOfToken, makeOpaqueToken } from './opaque-token.ts'
 import { removeInParts } from './remove-in-parts.ts'
@@ -82,8 +82,8 @@ export async function answerLogin(
 }
 
 /**
- * What became of a login. One that was granted makes a key, with the role of the key that granted it, if that one still works; the
- * login is gone then, so that of two who ask with one code one gets the key.
+ * What became of a login. One that was granted makes a key, with the role and the end of the key that granted it, if that one still
+ * works, and no longer than it does; the login is gone then, so that of two who ask with one code one gets the key.
  */
 export const takeLogin = (db: Db, device_code: string): Promise<LoginState> =>
   transact(db, async (trx) => {
@@ -96,9 +96,12 @@ export const takeLogin = (db: Db, device_code: string): Promise<LoginState> =>
     if (!answer) return noteQuestion(trx, device_hash)
     const actor = answer.granted ? await readActor(trx, answer.key_id) : null
     if (!actor) return { status: 'refused' }
-    const { client_name } = answer
-    const name = `login from ${client_name}`
-    const key = await addKey(trx, actor.principal_id, { name, role: actor.role })
+    const { client_name, key_id } = answer
+    const expires_at = (await findKey(trx, key_id))?.expires_at
+    const key = await addKey(trx, actor.principal_id, {
+      ...{ name: `login from ${client_name}`, role: actor.role, granted_by: key_id },
+      ...(expires_at ? { expires_at } : {}),
+    })
     return key ? { status: 'granted', key, actor, client_name } : { status: 'refused' }
   })
 

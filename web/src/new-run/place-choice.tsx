@@ -26,6 +26,10 @@ export function PlaceChoice({
         onText={(environment) => set({ environment })}
       >
         <option value="">{otherwise}</option>
+        {/* A name, or one that is gone: it must be seen to be changed. */}
+        {form.environment && !chosen ? (
+          <option value={form.environment}>{plainText(form.environment)}</option>
+        ) : null}
         {environments.map(({ uid, name }) => (
           <option key={uid} value={uid}>
             {plainText(name)}

@@ -65,7 +65,8 @@ export function AttentionNotices() {
     before.current = tasks
     if (!document.hidden) return
     for (const { run_id, words, title } of found) {
-      const notice = new Notification(`${words}: ${plainText(title)}`, { tag: run_id })
+      const notice = notify(`${words}: ${plainText(title)}`, run_id)
+      if (!notice) return
       notice.onclick = () => {
         window.focus()
         navigate({ to: '/sessions/$run_id', params: { run_id } })
@@ -73,4 +74,13 @@ export function AttentionNotices() {
     }
   }, [tasks, navigate])
   return null
+}
+
+/** Null where the browser has notices for other pages than this one alone, as on Android: then there are none. */
+function notify(text: string, tag: string): Notification | null {
+  try {
+    return new Notification(text, { tag })
+  } catch {
+    return null
+  }
 }

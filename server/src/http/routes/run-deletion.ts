@@ -106,7 +106,13 @@ async function show(services: Services, db: Db, run_id: string, actor: Actor) {
 /** Throws where nothing says which runs are meant. */
 function readFilter({ all, archived = 'all', ...filter }: DeleteRunsRequest) {
   const { dry_run: _, cancel: __, ...conditions } = filter
-  const has_filter = archived !== 'all' || Object.values(conditions).some((value) => value !== undefined)
+  for (const name of ['needs_attention', 'factory_only'] as const)
+    if (conditions[name] === false)
+      throw new AppError(
+        'invalid_request',
+        `${name}: must be true or left out. With false it leaves no run out.`,
+      )
+  const has_filter = archived !== 'all' || Object.entries(conditions).some(leavesOut)
   if (has_filter && all)
     throw new AppError('invalid_request', 'all: is for no filter, and there is one. Leave one of them out.')
   if (!has_filter && !all)
@@ -116,6 +122,12 @@ function readFilter({ all, archived = 'all', ...filter }: DeleteRunsRequest) {
     )
   return { ...filter, archived }
 }
+
+/** Whether a field leaves out any run: every run is REMOTE, and has all of no metadata. */
+const leavesOut = ([name, value]: [string, unknown]): boolean =>
+  value !== undefined &&
+  !(name === 'execution_location' && value === 'REMOTE') &&
+  !(name === 'metadata' && Object.keys(value as object).length === 0)
 
 /** Cancels the run and all below it, and waits for their workers to let go of them. */
 async function stopTree(

@@ -16,3 +16,8 @@ create table device_logins (
 );
 
 create index device_logins_expiry on device_logins (expires_at);
+
+-- The key that allowed the login which a key was made for. Revoking it revokes this one: who has a key that leaked gets no other with it.
+alter table api_keys add column granted_by uuid references api_keys (key_id);
+
+create index api_keys_granted_by on api_keys (granted_by) where granted_by is not null;

@@ -60,7 +60,7 @@ function Question({ code, onOther }: { code: string; onOther: () => void }) {
     return (
       <>
         <Problem error={error} />
-        <p>
+        <p className="mt-4 mb-0">
           <Button onClick={onOther}>Type another code</Button>
         </p>
       </>
@@ -81,11 +81,11 @@ function Asked({ login }: { login: DeviceLogin }) {
   return (
     <>
       <p className="m-0 font-mono text-2xl tracking-wide">{login.user_code}</p>
-      <p>
+      <p className="mt-3 mb-0">
         A program on <strong>{plainText(login.client_name)}</strong> asked for a key{' '}
         <Ago at={login.created_at} />, from the address {login.address}.
       </p>
-      <p>
+      <p className="mt-3 mb-0">
         Allow it only if you started it yourself and it shows this code. It gets a key of its own and may do
         everything that {name} may do here as {session?.role}, until the key is revoked.
       </p>
@@ -98,7 +98,7 @@ function Answers({ is_sending, onAnswer }: { is_sending: boolean; onAnswer: (gra
   // Who presses Enter without reading gives nothing away.
   useEffect(() => refuse.current?.focus(), [])
   return (
-    <p className="flex flex-wrap gap-3">
+    <p className="mt-5 mb-0 flex flex-wrap gap-3">
       <Button kind="primary" onClick={() => onAnswer(true)} disabled={is_sending}>
         Allow
       </Button>
@@ -116,7 +116,7 @@ const Answered = ({ granted }: { granted: boolean }) => (
         ? 'The program is logged in. You can go back to it and close this page.'
         : 'The program was refused, and has no key.'}
     </p>
-    <p>
+    <p className="mt-3 mb-0">
       <Link to="/keys">All keys</Link>, with those that programs got: each can be revoked.
     </p>
   </div>

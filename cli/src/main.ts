@@ -52,7 +52,7 @@ async function rephrased(error: unknown, command: Command | undefined): Promise<
   return (await rephrase(error, command).catch(() => null)) ?? error
 }
 
-/** Help says what a command needs, whoever reads it. */
+/** The usage line in help always shows required arguments as required. */
 const canAsk = ({ stdin, stdout, env }: CommandProcess, argv: readonly string[]): boolean =>
   stdin.isTTY === true &&
   stdout.isTTY === true &&

@@ -15,7 +15,6 @@ import { cleanEvent } from './clean-answer.ts'
 import { CommandFailure, EXIT } from './failure.ts'
 import { Interrupts } from './interrupts.ts'
 import { type OfferedAnswers, readOffer } from './offered-answers.ts'
-import { oneLine } from './one-line.ts'
 import { Outage } from './outage.ts'
 import type { Output } from './output.ts'
 import { describeEnd } from './run-text.ts'
@@ -193,7 +192,7 @@ class RunWatch {
     this.#view?.pause()
     try {
       if (offer) {
-        const choices = offer.options.map((label, at) => ({ value: String(at), label: oneLine(label) }))
+        const choices = offer.options.map((label, at) => ({ value: String(at), label }))
         const chosen = await askChoice('Your answer', [
           ...choices,
           { value: 'other', label: 'Another answer' },

@@ -11,8 +11,8 @@ import { Home, printedBy } from './runyard.ts'
 const LIMIT = { timeout: 600_000 }
 const home = new Home()
 let model: ModelServer
-const QUESTION = { question: 'Which database?', options: ['PostgreSQL', 'SQLite'] }
-/** Asks where it is told to, and else does what it is told. */
+const QUESTION = { question: 'Which database?', options: ['Postgre\u001b[2JSQL', 'SQLite'] }
+/** Asks the question when the prompt is `Ask.`, and otherwise obeys. */
 const askOrObey: typeof obey = (request) =>
   request.messages.at(-1)?.content === 'Ask.'
     ? { calls: [{ name: 'ask_user', arguments: QUESTION }] }
@@ -76,6 +76,8 @@ test('a question with answers is a menu, and the agent gets the one that was cho
   watching.stdin?.write('\u001b[B\r')
   const { code, stdout } = await watching.ended
   assert.match(stripVTControlCharacters(stdout), /› SQLite/)
+  // An agent cannot clear the screen by an answer that it offers.
+  assert(!stdout.includes('\u001b[2J'))
   assert.equal(code, 0)
 })
 

@@ -166,3 +166,14 @@ test('where it is not wanted, nothing is written for the user', async () => {
   assert.equal((await save(NEAR, join(root, 'project/.runyard'), { for_user: false })).fate, 'unwanted')
   assert.ok(!existsSync(join(root, '.config')))
 })
+
+test('a key from the environment goes to the server of the login that RUNYARD_PROFILE names', () => {
+  const folder = join(root, '.config/runyard')
+  mkdirSync(folder, { recursive: true })
+  const profiles = Object.fromEntries(
+    ['a', 'b'].map((name) => [name, { base_url: `https://${name}.test/api/v1`, api_key: name }]),
+  )
+  writeFileSync(join(folder, 'logins.json'), JSON.stringify({ current: 'a', profiles }), { mode: 0o600 })
+  const environment = { RUNYARD_PROFILE: 'b', RUNYARD_API_KEY: 'given' }
+  assert.deepEqual(find({}, environment), { base_url: 'https://b.test/api/v1', api_key: 'given' })
+})

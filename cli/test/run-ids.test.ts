@@ -50,6 +50,7 @@ test('a run is named by the beginning of its id, or as the last one', LIMIT, asy
 test('a run is named by the end of its id, which a terminal shows', LIMIT, async () => {
   assert.equal((await json<RunItem>('get', shortId(first))).run_id, first)
   assert.equal((await json<RunItem>('get', first.slice(-6))).run_id, first)
+  await home.run(['wait', second])
   const { stdout } = await home.runOnTerminal(['list'])
   assert.match(stdout, new RegExp(`\\n${shortId(second)}  .*FAILED`), stdout)
   assert(!stdout.includes(second))
@@ -248,28 +249,32 @@ test('bash completes commands, values, runs and environments, and evaluates noth
   assert.ok(!existsSync(join(home.directory, 'evaluated')))
 })
 
-test('who names no run on a terminal chooses one; a script is told what is missing', LIMIT, async () => {
-  const choosing = home.spawnOnTerminal(['get'])
-  await printedBy(choosing, /Which run\?/)
-  // What is typed leaves those that have it.
-  choosing.stdin?.write(`${shortId(first)}\r`)
-  const { code, stdout } = await choosing.ended
-  assert.equal(code, 0, stdout)
-  assert.match(stripVTControlCharacters(stdout), new RegExp(`^run +${shortId(first)}`, 'm'))
-  const leaving = home.spawnOnTerminal(['logs'])
-  await printedBy(leaving, /Which run\?/)
-  leaving.stdin?.write('\u0003')
-  assert.equal((await leaving.ended).code, 130)
-  const none = await home.spawnOnTerminal(['webhook', 'show']).ended
-  assert.deepEqual([none.code, /There is no webhook to choose/.test(none.stdout)], [1, true])
-  const help = await home.spawnOnTerminal(['get', '--help']).ended
-  assert.match(help.stdout, /get \[options\] <run-id>/)
-  const script = await home.run(['get'])
-  assert.deepEqual(
-    [script.code, script.stderr.split('\n')[0]],
-    [2, "error: missing required argument 'run-id'"],
-  )
-})
+test(
+  'on a terminal a command without a run lets a person choose one; a script gets an error',
+  LIMIT,
+  async () => {
+    const choosing = home.spawnOnTerminal(['get'])
+    await printedBy(choosing, /Which run\?/)
+    // What is typed leaves those that have it.
+    choosing.stdin?.write(`${shortId(first)}\r`)
+    const { code, stdout } = await choosing.ended
+    assert.equal(code, 0, stdout)
+    assert.match(stripVTControlCharacters(stdout), new RegExp(`^run +${shortId(first)}`, 'm'))
+    const leaving = home.spawnOnTerminal(['logs'])
+    await printedBy(leaving, /Which run\?/)
+    leaving.stdin?.write('\u0003')
+    assert.equal((await leaving.ended).code, 130)
+    const none = await home.spawnOnTerminal(['webhook', 'show']).ended
+    assert.deepEqual([none.code, /There is no webhook to choose/.test(none.stdout)], [1, true])
+    const help = await home.spawnOnTerminal(['get', '--help']).ended
+    assert.match(help.stdout, /get \[options\] <run-id>/)
+    const script = await home.run(['get'])
+    assert.deepEqual(
+      [script.code, script.stderr.split('\n')[0]],
+      [2, "error: missing required argument 'run-id'"],
+    )
+  },
+)
 
 const no_zsh = spawnSync('zsh', ['--version']).error ? 'there is no zsh on this machine' : false
 test('zsh is told what each candidate is, and evaluates nothing', { ...LIMIT, skip: no_zsh }, async () => {

@@ -219,7 +219,7 @@ async function endKey(profile: Profile): Promise<true> {
   return true
 }
 
-/** Says where commands of this folder ask another server all the same. */
+/** Tells the person when commands in this folder still use another server. */
 function tellNearer(output: Output, base_url: string): void {
   const own = currentProcess()
   try {

@@ -26,6 +26,8 @@ const CHECKS: Record<string, string[]> = {
   'generated files': ['node', 'scripts/generate.ts', '--check'],
   'import rules': ['node', 'scripts/import-rules.ts'],
   'changes of the API': ['node', 'scripts/api-changes.ts'],
+  // Here too, so that a moved line is seen before half an hour of tests.
+  'deliberate faults': ['node', '--test', 'scripts/breakages.test.ts'],
 }
 const PYTHON_CHECKS: Record<string, string[]> = {
   // Each of these also says where the oldest supported Python, 3.10, would not understand.

@@ -19,7 +19,7 @@ Exit codes:
 
 A run is named by six or more letters of the end of its id, by its beginning, or by @last: the newest run that you started yourself. Environments, schedules, triggers and identities go by name.
 
-Where the server is: --base-url and --api-key, then RUNYARD_BASE_URL and RUNYARD_API_KEY, then the nearest .runyard/client.json from here upwards, then the login in use (\`runyard login URL\`), then ~/.config/runyard/client.json. \`runyard dev\` writes the client.json files.`
+Where the server is: --profile, or --base-url and --api-key, then RUNYARD_BASE_URL and RUNYARD_API_KEY, then RUNYARD_PROFILE, then the nearest .runyard/client.json from here upwards, then the login in use (\`runyard login URL\`), then ~/.config/runyard/client.json. \`runyard dev\` writes the client.json files.`
 
 /** Runs one command; sets the `exitCode` of its process. */
 export const main = (argv: readonly string[], own: CommandProcess = process): Promise<void> =>

@@ -1,6 +1,8 @@
 /** `login` and what belongs to it, with a service whose page allows or refuses. */
 import assert from 'node:assert/strict'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -147,4 +149,41 @@ test('several logins are chosen by name, by option or variable, and a key can be
     assert.equal(ended.code, code, args.join(' ') + ended.stderr)
     assert.match(ended.stderr, says)
   }
+})
+
+/** A server that gives each address these answers, one after the other; `null` cuts the connection. */
+async function serveAnswers(answers: Record<string, Array<[number, object] | null>>) {
+  const server = createServer((request, response: ServerResponse) => {
+    const answer = answers[request.url ?? '']?.shift()
+    if (!answer) return void request.socket.destroy()
+    response.writeHead(answer[0], { 'content-type': 'application/json' }).end(JSON.stringify(answer[1]))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    left: () => answers['/oauth/token']?.length,
+    [Symbol.dispose]: () => server.close(),
+  }
+}
+
+test('waits on while the server is away or held up, and says why it could not begin', LIMIT, async () => {
+  const begun = {
+    ...{ device_code: 'c', user_code: 'BCDF-GHJK', expires_in: 120, interval: 1 },
+    verification_uri: 'https://elsewhere.test/device',
+  }
+  const held_up = { title: 'Too many', status: 429, detail: 'Too many logins were asked for.' }
+  using server = await serveAnswers({
+    '/oauth/device_authorization': [
+      [200, begun],
+      [429, held_up],
+    ],
+    '/oauth/token': [[502, {}], null, [429, held_up], [400, { error: 'access_denied' }]],
+  })
+  const ended = await run('login', server.origin)
+  assert.deepEqual([ended.code, server.left()], [1, 0], ended.stderr)
+  assert.match(ended.stderr, /The login was refused on the page\./)
+  assert.match(ended.stderr, /That is another server than http:\/\/127/)
+  const refused = await run('login', server.origin)
+  assert.equal(refused.code, 4)
+  assert.match(refused.stderr, /Too many logins were asked for\.\nhint: try again in a minute/)
 })

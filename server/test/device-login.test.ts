@@ -35,8 +35,12 @@ onEitherDatabase('a login by the page', (open) => {
       ...{ method: 'POST', url, remoteAddress, payload: new URLSearchParams(form).toString() },
       headers: { host: '127.0.0.1', 'content-type': 'application/x-www-form-urlencoded' },
     })
+  let asked = 0
+  /** From an address of its own: each may ask for some in a minute. */
   const begin = async (client_name = 'laptop'): Promise<Begun> => {
-    const answer = await post('/oauth/device_authorization', { client_id: 'runyard', client_name })
+    asked += 1
+    const form = { client_id: 'runyard', client_name }
+    const answer = await post('/oauth/device_authorization', form, `198.51.100.${asked}`)
     assert.equal(answer.statusCode, 200, answer.body)
     return answer.json<Begun>()
   }
@@ -83,8 +87,6 @@ onEitherDatabase('a login by the page', (open) => {
     assert.equal(begun.verification_uri_complete, `${ORIGIN}/device?code=${begun.user_code}`)
     const waiting = await take(begun.device_code)
     assert.deepEqual([waiting.statusCode, waiting.json().error], [400, 'authorization_pending'])
-    // Asked again at once.
-    assert.equal((await take(begun.device_code)).json().error, 'slow_down')
 
     const ada = await signIn(admin)
     // As somebody types it.
@@ -92,7 +94,7 @@ onEitherDatabase('a login by the page', (open) => {
     const { login } = (await read(typed, ada)).json()
     assert.deepEqual(
       [login.user_code, login.client_name, login.address],
-      [begun.user_code, 'Ada’s laptop', '127.0.0.1'],
+      [begun.user_code, 'Ada’s laptop', '198.51.100.1'],
     )
     assert.equal((await answer(typed, true, ada)).statusCode, 204)
     assert.equal((await answer(typed, false, ada)).statusCode, 404)
@@ -204,11 +206,29 @@ onEitherDatabase('a login by the page', (open) => {
   })
 
   test('who guesses is held up', async () => {
-    const guess = () =>
-      post('/oauth/token', { grant_type: GRANT, client_id: 'a', device_code: 'x' }, '10.1.2.3')
+    const guess = (device_code: string) =>
+      post('/oauth/token', { grant_type: GRANT, client_id: 'a', device_code }, '10.1.2.3')
     const statuses = new Set<number>()
-    for (let count = 0; count < 130; count += 1) statuses.add((await guess()).statusCode)
+    for (let count = 0; count < 130; count += 1) statuses.add((await guess(`x${count}`)).statusCode)
     assert.deepEqual([...statuses], [400, 429])
     assert.equal((await take((await begin()).device_code)).json().error, 'authorization_pending')
+  })
+
+  test('who asks without a pause is told to slow down', async () => {
+    const { device_code } = await begin()
+    const told = new Set<string>()
+    for (let count = 0; count < 12; count += 1) told.add((await take(device_code)).json().error)
+    assert.deepEqual([...told], ['authorization_pending', 'slow_down'])
+    // Others are not kept waiting by it.
+    assert.equal((await take((await begin()).device_code)).json().error, 'authorization_pending')
+  })
+
+  test('one address asks for ten logins in a minute', async () => {
+    const ask = (address: string) => post('/oauth/device_authorization', { client_id: 'a' }, address)
+    for (let count = 0; count < 10; count += 1) assert.equal((await ask('203.0.113.7')).statusCode, 200)
+    const refused = await ask('203.0.113.7')
+    assert.equal(refused.statusCode, 429)
+    assert(Number(refused.headers['retry-after']) > 0)
+    assert.equal((await ask('203.0.113.8')).statusCode, 200)
   })
 })

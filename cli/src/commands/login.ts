@@ -3,7 +3,7 @@ import { APIError, type ApiKey, Runyard } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import open from 'open'
 import { askHidden } from '../ask.ts'
-import { findProfile, isOnThisMachine, sameAddress, traceConnection } from '../connection.ts'
+import { type Connection, findProfile, isOnThisMachine, sameAddress, traceConnection } from '../connection.ts'
 import { currentProcess } from '../current-process.ts'
 import { beginDeviceLogin } from '../device-login.ts'
 import { CommandFailure, explain, usageFailure } from '../failure.ts'
@@ -90,12 +90,13 @@ export function addLoginCommands(program: Command): void {
   addFormat(group.command('use <name>').description('Uses this login from now on.')).action(
     (name: string, { output: format }: { output: Format }) => {
       const { env } = currentProcess()
-      const { base_url } = findProfile(readProfiles(env).profiles, name)
+      const profile = findProfile(readProfiles(env).profiles, name)
+      const { base_url } = profile
       chooseProfile(env, name)
       const output = openOutput({ format })
       if (format !== 'text') return output.json({ name, base_url, in_use: true })
       output.note(`Commands use ${base_url} now.`)
-      tellNearer(output, base_url)
+      tellNearer(output, profile)
     },
   )
 }
@@ -120,13 +121,16 @@ async function login(
       `give another --profile NAME, or end that one first: runyard logout ${name}`,
     )
   const api_key = withKey ? await readKey(output) : await loginByPage(address, output, browser)
-  const own = await findOwnKey(new Runyard({ apiKey: api_key, baseURL: base_url }), api_key)
+  const findOwner = () => findOwnKey(new Runyard({ apiKey: api_key, baseURL: base_url }), api_key)
+  // A key that was typed may be wrong. One that the page gave is stored first: nobody else could revoke it.
+  const typed = withKey ? await findOwner() : null
   saveProfile(env, { name, base_url, api_key, made_here: !withKey })
+  const own = typed ?? (await findOwner())
   // Nobody else has it.
   if (before?.made_here) await revoke(before).catch(() => {})
   if (format !== 'text') output.json({ name, base_url, principal: own.principal, role: own.role })
   else output.note(`Logged in to ${address} as ${describeOwner(own)}. The login is called ${name}.`)
-  tellNearer(output, base_url)
+  tellNearer(output, { base_url, api_key })
 }
 
 async function loginByPage(address: string, output: Output, may_open: boolean): Promise<string> {
@@ -220,12 +224,14 @@ async function endKey(profile: Profile): Promise<true> {
 }
 
 /** Tells the person when commands in this folder still use another server. */
-function tellNearer(output: Output, base_url: string): void {
+function tellNearer(output: Output, { base_url, api_key }: Connection): void {
   const own = currentProcess()
   try {
     const used = traceConnection({ flags: {}, environment: own.env, directory: own.cwd() })
     if (!sameAddress(used.base_url.value, base_url))
       output.note(`In this folder commands use ${used.base_url.value}, by ${used.base_url.from}.`)
+    else if (used.api_key.value !== api_key)
+      output.note(`In this folder commands use another key, by ${used.api_key.from}.`)
   } catch (error) {
     // What was asked for is done.
     output.note(`Other commands cannot use it here: ${error instanceof Error ? error.message : error}`)

@@ -52,6 +52,14 @@ export const BUDGETS = {
     ...{ name: 'Failed sign-ins, keys and signatures', unit: 'a minute', of: 'address' },
     ...{ most: 120, beyond: REFUSED },
   },
+  logins: {
+    ...{ name: 'Logins asked for by `runyard login`', unit: 'a minute', of: 'address' },
+    ...{ most: 10, beyond: REFUSED },
+  },
+  login_questions: {
+    ...{ name: 'Questions whether a login was allowed', unit: 'a minute', of: 'login' },
+    ...{ most: 60, beyond: '`slow_down`' },
+  },
   noted_refusals: {
     ...{ name: 'Refusals noted in the audit log', unit: 'a minute', of: 'principal, address' },
     ...{ most: 60, in_all: 600, beyond: 'one entry that counts the others' },

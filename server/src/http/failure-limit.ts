@@ -1,11 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import { BUDGETS } from '../budgets/budgets.ts'
+import { BUDGETS, type Budget } from '../budgets/budgets.ts'
 import { AppError } from '../contract/error.ts'
 import { blockOf } from './budget-owner.ts'
-
-/** What is right goes on working from the address. */
-const FAILURES_PER_MINUTE = BUDGETS.keyless_failures.most
 
 export interface FailureLimit {
   /** Counts a failure of the address that asks; throws 429 where there were too many. */
@@ -14,9 +11,12 @@ export interface FailureLimit {
   refuse(request: FastifyRequest): Promise<void>
 }
 
-/** `detail`: what there were too many of. */
-export function createFailureLimit(detail: string): FailureLimit {
-  const failures = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: 60 })
+/** `detail`: what there were too many of. What is right goes on working from the address. */
+export function createFailureLimit(
+  detail: string,
+  { most }: Pick<Budget, 'most'> = BUDGETS.keyless_failures,
+): FailureLimit {
+  const failures = new RateLimiterMemory({ points: most, duration: 60 })
   const tooMany = ({ msBeforeNext }: RateLimiterRes): AppError =>
     new AppError('resource_unavailable', detail, {
       status: 429,
@@ -32,7 +32,7 @@ export function createFailureLimit(detail: string): FailureLimit {
     },
     async refuse({ ip }) {
       const found = await failures.get(blockOf(ip))
-      if (found && found.consumedPoints > FAILURES_PER_MINUTE) throw tooMany(found)
+      if (found && found.consumedPoints > most) throw tooMany(found)
     },
   }
 }

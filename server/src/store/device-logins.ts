@@ -10,8 +10,8 @@ import { removeInParts } from './remove-in-parts.ts'
 export const LOGIN_LIFETIME_S = 600
 /** Seconds between two questions of a program whether its login was granted. */
 export const ASK_INTERVAL_S = 2
-/** At one time; nobody has to say who they are to ask for one. */
-const MOST_OPEN = 1_000
+/** At one time; nobody has to say who they are to ask for one. A hundred addresses could hold them all. */
+const MOST_OPEN = 10_000
 /** Without vowels and what is taken for another letter, as RFC 8628 (6.1) recommends: 25 bits, within ten minutes. */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ'
 const CODE = /^[BCDFGHJKLMNPQRSTVWXZ]{8}$/
@@ -32,7 +32,7 @@ export interface WaitingLogin {
 /** What a program that asks again is told. */
 export type LoginState =
   | { status: 'granted'; key: NewKey; actor: Actor; client_name: string }
-  | { status: 'pending' | 'too_often' | 'refused' | 'unknown' }
+  | { status: 'pending' | 'refused' | 'unknown' }
 
 /** `null`: too many wait already. */
 export async function createLogin(
@@ -85,37 +85,32 @@ export async function answerLogin(
  * What became of a login. One that was granted makes a key, with the role and the end of the key that granted it, if that one still
  * works, and no longer than it does; the login is gone then, so that of two who ask with one code one gets the key.
  */
-export const takeLogin = (db: Db, device_code: string): Promise<LoginState> =>
-  transact(db, async (trx) => {
-    const device_hash = hashOfToken(device_code)
-    const taken = await sql<{ granted: boolean; key_id: string; client_name: string }>`
-      delete from device_logins
-      where device_hash = ${device_hash} and granted is not null and expires_at > clock_timestamp()
-      returning granted, key_id, client_name`.execute(trx)
-    const [answer] = taken.rows
-    if (!answer) return noteQuestion(trx, device_hash)
-    const actor = answer.granted ? await readActor(trx, answer.key_id) : null
-    if (!actor) return { status: 'refused' }
-    const { client_name, key_id } = answer
-    const expires_at = (await findKey(trx, key_id))?.expires_at
-    const key = await addKey(trx, actor.principal_id, {
-      ...{ name: `login from ${client_name}`, role: actor.role, granted_by: key_id },
-      ...(expires_at ? { expires_at } : {}),
-    })
-    return key ? { status: 'granted', key, actor, client_name } : { status: 'refused' }
-  })
+export async function takeLogin(db: Db, device_code: string): Promise<LoginState> {
+  const device_hash = hashOfToken(device_code)
+  const found = await sql<{ granted: boolean | null }>`
+    select granted from device_logins
+    where device_hash = ${device_hash} and expires_at > clock_timestamp()`.execute(db)
+  const [login] = found.rows
+  if (!login) return { status: 'unknown' }
+  return login.granted === null ? { status: 'pending' } : transact(db, (trx) => takeAnswer(trx, device_hash))
+}
 
-async function noteQuestion(db: Db, device_hash: Buffer): Promise<LoginState> {
-  const asked = await sql<{ is_early: boolean }>`
-    update device_logins l set asked_at = clock_timestamp()
-    from (select asked_at from device_logins where device_hash = ${device_hash}) before
-    where l.device_hash = ${device_hash} and l.expires_at > clock_timestamp()
-    returning coalesce(before.asked_at > clock_timestamp() - ${ASK_INTERVAL_S / 2}::float8 * interval '1 second', false) as is_early`.execute(
-    db,
+async function takeAnswer(trx: Db, device_hash: Buffer): Promise<LoginState> {
+  const taken = await sql<{ granted: boolean; key_id: string; client_name: string }>`
+    delete from device_logins where device_hash = ${device_hash} returning granted, key_id, client_name`.execute(
+    trx,
   )
-  const [row] = asked.rows
-  if (!row) return { status: 'unknown' }
-  return { status: row.is_early ? 'too_often' : 'pending' }
+  const [answer] = taken.rows
+  if (!answer) return { status: 'unknown' }
+  const actor = answer.granted ? await readActor(trx, answer.key_id) : null
+  if (!actor) return { status: 'refused' }
+  const { client_name, key_id } = answer
+  const expires_at = (await findKey(trx, key_id))?.expires_at
+  const key = await addKey(trx, actor.principal_id, {
+    ...{ name: `login from ${client_name}`, role: actor.role, granted_by: key_id },
+    ...(expires_at ? { expires_at } : {}),
+  })
+  return key ? { status: 'granted', key, actor, client_name } : { status: 'refused' }
 }
 
 export const removeOldLogins = (db: Db): Promise<void> =>

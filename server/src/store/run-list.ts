@@ -173,6 +173,11 @@ export async function matching(db: Db, query: ListRunsQuery, actor: Actor): Prom
   return filtersOf({ ...query, environment_id: await resolveEnvironment(db, query.environment_id) }, actor)
 }
 
+/** Whether the filter leaves out any run that the caller may see. */
+export const leavesRunsOut = (query: ListRunsQuery, actor: Actor): boolean =>
+  filtersOf({ ...query, environment_id: query.environment_id }, actor).length > 1
+
+/** Who may see the runs `r`, and a condition for each filter that leaves any of them out. */
 function filtersOf(
   query: ListRunsQuery & { environment_id: string | undefined },
   actor: Actor,
@@ -192,7 +197,7 @@ function filtersOf(
     ...given(query.executor, (uid) => sql`r.principal_id = ${asPrincipal(uid, actor)}`),
     ...given(query.source, (sources) => sql`r.source = any(${sources}::text[])`),
     // Every run executes on a worker, none on the caller's machine.
-    ...given(query.execution_location, (place) => (place === 'LOCAL' ? sql`false` : sql`true`)),
+    ...(query.execution_location === 'LOCAL' ? [sql`false`] : []),
     ...given(query.created_after, (time) => sql`r.created_at > ${time}::timestamptz`),
     ...given(query.created_before, (time) => sql`r.created_at < ${time}::timestamptz`),
     ...given(query.updated_after, (time) => sql`r.updated_at > ${time}::timestamptz`),
@@ -244,8 +249,10 @@ function filtersOf(
     ),
     ...given(query.reference_url, hasUrl),
     // Here, too.
-    ...given(query.metadata, (pairs) => sql`r.metadata @> ${json(pairs)} and r.metadata <> '{}'`),
-    ...given(query.q, (text) => {
+    ...(Object.keys(query.metadata ?? {}).length > 0
+      ? [sql`r.metadata @> ${json(query.metadata)} and r.metadata <> '{}'`]
+      : []),
+    ...given(query.q || undefined, (text) => {
       const run_id = runIdIn(text)
       const worded = sql`(r.title || ' ' || left(r.prompt, 2048) || ' ' || coalesce(r.skill_spec, '')) ilike ${`%${escapeLike(text)}%`}`
       return run_id === null ? worded : sql`(r.run_id = ${run_id}::uuid or ${worded})`

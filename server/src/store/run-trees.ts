@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { ListRunsQuery } from '../contract/run.ts'
-import { CANCELLABLE_STATES, type RunState } from '../contract/state.ts'
+import { CANCELLABLE_STATES, RunState, TERMINAL_STATES } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { type Deletion, eraseRuns } from './deleted-runs.ts'
 import { matching } from './run-list.ts'
@@ -14,6 +14,10 @@ const mayDelete = ({ principal_id, role }: Actor): RawBuilder<boolean> =>
   role === 'admin'
     ? sql<boolean>`true`
     : sql<boolean>`(r.creator_id = ${principal_id}::uuid or r.principal_id = ${principal_id}::uuid)`
+
+const UNSETTLED_STATES = RunState.options.filter(
+  (state) => !(TERMINAL_STATES as readonly RunState[]).includes(state),
+)
 
 /** How a run of a tree stands. */
 export interface TreeRun {
@@ -38,7 +42,7 @@ const selectTree = (run_id: string, actor: Actor, lock: RawBuilder<unknown> = sq
 
 /**
  * Deletes a run and all below it in one transaction; their ids. Throws `conflict` when one of them has not ended, and
- * `not_authorized` when one is somebody else's. Empty: there is no such run.
+ * `not_authorized` when the run itself is somebody else's: what agents have begun below it goes with it. Empty: there is no such run.
  */
 export async function deleteTree(
   trx: Db,
@@ -103,6 +107,24 @@ export async function countDeletable(db: Db, query: ListRunsQuery, actor: Actor)
           where d.parent_run_id is not null and a in (select run_id from found where has_ended)) all_of_them) as count,
       (select count(*)::int from found where not has_ended) as open`.execute(db)
   return rows[0] ?? { count: 0, open: 0 }
+}
+
+/**
+ * The runs of a filter that stay because they, or a run below them, have not ended. Found from those that have not, which are few:
+ * whoever deletes a hundred thousand by calls of 200 asks each time.
+ */
+export async function countOpen(db: Db, query: ListRunsQuery, actor: Actor): Promise<number> {
+  const filter = await matching(db, query, actor)
+  const { rows } = await sql<{ open: number }>`
+    with unsettled as materialized (
+      select r.run_id, r.ancestor_run_ids, r.parent_run_id from runs r
+      where r.worker_id is not null or r.debug is not null or r.state = any(${UNSETTLED_STATES}::text[]))
+    select count(*)::int as open from runs r
+    where r.run_id in (
+        select run_id from unsettled
+        union select unnest(ancestor_run_ids) from unsettled where parent_run_id is not null)
+      and ${deletable(filter, actor)}`.execute(db)
+  return rows[0]?.open ?? 0
 }
 
 /** The first runs of a filter that can be deleted, or that have to be cancelled before. */

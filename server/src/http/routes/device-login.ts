@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { z } from 'zod'
+import { BUDGETS } from '../../budgets/budgets.ts'
 import { AppError } from '../../contract/error.ts'
 import {
   ASK_INTERVAL_S,
@@ -56,7 +58,9 @@ export function serveDeviceLogin(app: FastifyInstance, services: Services): void
 
 /** What the program asks, without a key. */
 function serveProgram(scope: FastifyInstance, { store, settings, audit }: Services): void {
-  const begun = createFailureLimit('Too many logins were asked for from this address.')
+  const begun = createFailureLimit('Too many logins were asked for from this address.', BUDGETS.logins)
+  // In memory: what asks without a pause costs no question to the database.
+  const questions = new RateLimiterMemory({ points: BUDGETS.login_questions.most / 6, duration: 10 })
   const failures = createFailureLimit('Too many questions about unknown logins from this address.')
 
   scope.post('/oauth/device_authorization', { bodyLimit: BODY_LIMIT }, async (request, reply) => {
@@ -88,12 +92,15 @@ function serveProgram(scope: FastifyInstance, { store, settings, audit }: Servic
     if (!device_code) return refuse(reply, 'invalid_request', 'device_code: is missing.')
     if (!form.get('client_id')) return refuse(reply, 'invalid_request', 'client_id: is missing.')
     await failures.refuse(request)
+    const is_early = await questions.consume(device_code.slice(0, 100)).then(
+      () => false,
+      () => true,
+    )
+    if (is_early) return refuse(reply, 'slow_down', `Ask each ${ASK_INTERVAL_S} seconds at most.`)
     const login = await takeLogin(store.db, device_code)
     switch (login.status) {
       case 'pending':
         return refuse(reply, 'authorization_pending', 'Nobody has granted the login yet.')
-      case 'too_often':
-        return refuse(reply, 'slow_down', `Ask each ${ASK_INTERVAL_S} seconds at most.`)
       case 'refused':
         return refuse(reply, 'access_denied', 'The login was refused on the page.')
       case 'unknown':

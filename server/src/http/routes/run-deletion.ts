@@ -4,8 +4,10 @@ import { AppError } from '../../contract/error.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import type { DeleteRunsRequest } from '../../contract/run-deletion.ts'
 import { type Db, transact } from '../../store/db.ts'
+import { leavesRunsOut } from '../../store/run-list.ts'
 import {
   countDeletable,
+  countOpen,
   deleteTree,
   deleteTrees,
   findCancellable,
@@ -49,7 +51,8 @@ export function serveRunDeletion(app: FastifyInstance, services: Services): void
 
   serve(app, services, ROUTES.deleteRuns, async (call) => {
     const { actor, request, body } = call
-    const { dry_run = false, cancel = false, ...filter } = readFilter(body)
+    const { dry_run = false, cancel = false } = body
+    const filter = readFilter(body, actor)
     const ended = { which: 'ended', most: DELETED_AT_ONCE } as const
     let touched: string[] = []
     const sent = await sendOnce(store.db, call, async (db) => {
@@ -67,11 +70,9 @@ export function serveRunDeletion(app: FastifyInstance, services: Services): void
       const deleted = await transact(db, (trx) => deleteTrees(trx, found, actor, audit))
       touched = [...touched, ...deleted]
       request.audit_detail = `${deleted.length} runs`
-      const left = await countDeletable(db, filter, actor)
-      return {
-        status: 200,
-        body: { dry_run, count: deleted.length, open: left.open, has_more: left.count > 0 },
-      }
+      const [next] = await findDeletable(db, filter, actor, { which: 'ended', most: 1 })
+      const open = await countOpen(db, filter, actor)
+      return { status: 200, body: { dry_run, count: deleted.length, open, has_more: next !== undefined } }
     })
     touch(touched)
     return sent
@@ -104,15 +105,16 @@ async function show(services: Services, db: Db, run_id: string, actor: Actor) {
 }
 
 /** Throws where nothing says which runs are meant. */
-function readFilter({ all, archived = 'all', ...filter }: DeleteRunsRequest) {
-  const { dry_run: _, cancel: __, ...conditions } = filter
+function readFilter({ all, archived = 'all', ...given }: DeleteRunsRequest, actor: Actor) {
+  const { dry_run: _, cancel: __, ...conditions } = given
   for (const name of ['needs_attention', 'factory_only'] as const)
     if (conditions[name] === false)
       throw new AppError(
         'invalid_request',
         `${name}: must be true or left out. With false it leaves no run out.`,
       )
-  const has_filter = archived !== 'all' || Object.entries(conditions).some(leavesOut)
+  const filter = { ...conditions, archived }
+  const has_filter = leavesRunsOut(filter, actor)
   if (has_filter && all)
     throw new AppError('invalid_request', 'all: is for no filter, and there is one. Leave one of them out.')
   if (!has_filter && !all)
@@ -120,14 +122,8 @@ function readFilter({ all, archived = 'all', ...filter }: DeleteRunsRequest) {
       'invalid_request',
       'There is no filter. Name which runs to delete, for example by state or created_before, or send all: true.',
     )
-  return { ...filter, archived }
+  return filter
 }
-
-/** Whether a field leaves out any run: every run is REMOTE, and has all of no metadata. */
-const leavesOut = ([name, value]: [string, unknown]): boolean =>
-  value !== undefined &&
-  !(name === 'execution_location' && value === 'REMOTE') &&
-  !(name === 'metadata' && Object.keys(value as object).length === 0)
 
 /** Cancels the run and all below it, and waits for their workers to let go of them. */
 async function stopTree(

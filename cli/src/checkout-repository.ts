@@ -10,11 +10,13 @@ import type { Session } from './session.ts'
 
 /** Where the checkout remembers what was answered; git keeps it out of what is committed. */
 const SETTING = 'runyard.runIn'
+/** Before the name of an environment. */
+const ENVIRONMENT = 'environment '
 const REPOSITORY = 'repository'
 const NOTHING = 'nothing'
 
 /** The git checkout that a run is started in, and how the service reaches its repository. */
-interface OwnRepository {
+export interface OwnRepository {
   repository: EnvironmentRepository
   /** What of the checkout the run will not have. */
   missing: string[]
@@ -27,14 +29,12 @@ export type Place = Pick<AmbientAgentConfig, 'environment_id' | 'repositories'>
  * asked nothing, and gets no repository that it did not name.
  */
 export async function choosePlace(session: Session): Promise<Place> {
-  const directory = currentProcess().cwd()
-  if (!isBelowGit(directory)) return {}
-  const top = await read(directory, ['rev-parse', '--show-toplevel'])
+  const top = await findTop()
   if (top === null) return {}
   const remembered = await read(top, ['config', '--get', SETTING])
   if (remembered === NOTHING) return {}
-  if (remembered?.startsWith('environment ')) {
-    const environment_id = remembered.slice('environment '.length)
+  if (remembered?.startsWith(ENVIRONMENT)) {
+    const environment_id = remembered.slice(ENVIRONMENT.length)
     note(session, `In the environment ${environment_id}, as you chose for this folder. --no-repo: in none.`)
     return { environment_id }
   }
@@ -53,6 +53,18 @@ export async function choosePlace(session: Session): Promise<Place> {
   return ask(session, top, own)
 }
 
+const remember = (top: string, answer: string) =>
+  runGit(['config', '--local', SETTING, answer], { directory: top })
+
+/** Has runs that are started in this checkout work in an environment, as if its person had chosen so. */
+export const rememberEnvironment = (top: string, name: string) => remember(top, `${ENVIRONMENT}${name}`)
+
+/** The top folder of the checkout here; null where there is none. */
+export async function findTop(): Promise<string | null> {
+  const directory = currentProcess().cwd()
+  return isBelowGit(directory) ? read(directory, ['rev-parse', '--show-toplevel']) : null
+}
+
 async function ask(session: Session, top: string, own: OwnRepository): Promise<Place> {
   const { client } = session
   const environments = (await Array.fromAsync(client.environments.list({ sort_by: 'name' }))).filter(
@@ -60,23 +72,23 @@ async function ask(session: Session, top: string, own: OwnRepository): Promise<P
   )
   const answer = await askChoice<string>('Where should the run work? This folder remembers the answer.', [
     ...environments.map(({ config }) => ({
-      value: `environment ${config.name}`,
+      value: `${ENVIRONMENT}${config.name}`,
       label: `In the environment ${oneLine(config.name)}`,
       hint: 'it has this repository',
     })),
-    { value: REPOSITORY, label: `In ${oneLine(describe(own.repository))}` },
+    { value: REPOSITORY, label: `In ${oneLine(describeRepository(own.repository))}` },
     { value: NOTHING, label: 'In no repository' },
   ])
   if (answer === null) return {}
-  await runGit(['config', '--local', SETTING, answer], { directory: top })
+  await remember(top, answer)
   if (answer === NOTHING) return {}
   return answer === REPOSITORY
     ? useRepository(session, own)
-    : { environment_id: answer.slice('environment '.length) }
+    : { environment_id: answer.slice(ENVIRONMENT.length) }
 }
 
 function useRepository(session: Session, { repository, missing }: OwnRepository): Place {
-  note(session, `In ${describe(repository)}, the repository of this folder. --no-repo: in none.`)
+  note(session, `In ${describeRepository(repository)}, the repository of this folder. --no-repo: in none.`)
   for (const each of missing) session.output.note(session.output.colors.yellow(`! ${oneLine(each)}`))
   return { repositories: [repository] }
 }
@@ -87,7 +99,7 @@ const note = ({ output }: Session, text: string): void => output.note(output.col
 const forFlag = (repository: EnvironmentRepository): EnvironmentRepository =>
   repository.local_path === undefined ? repository : { local_path: repository.local_path }
 
-const describe = ({ url, local_path, ref }: EnvironmentRepository): string =>
+export const describeRepository = ({ url, local_path, ref }: EnvironmentRepository): string =>
   `${url === undefined ? local_path : nameRepository(url)}${ref === undefined ? '' : ` at ${ref}`}`
 
 /** Whether an environment has this repository, at whatever ref. */
@@ -112,7 +124,7 @@ function isBelowGit(start: string): boolean {
 }
 
 /** How the service gets at what is checked out at `top`; null: it cannot. */
-async function findOwn(session: Session, top: string): Promise<OwnRepository | null> {
+export async function findOwn(session: Session, top: string): Promise<OwnRepository | null> {
   const [branch, uncommitted, head] = await Promise.all([
     read(top, ['symbolic-ref', '--quiet', '--short', 'HEAD']),
     read(top, ['status', '--porcelain', '--untracked-files=no']),

@@ -45,6 +45,7 @@ const GROUPS: Record<string, readonly Module[]> = {
     { words: ['trigger'], load: async () => (await import('./commands/triggers.ts')).addTriggerCommands },
   ],
   'What runs use and make:': [
+    { words: ['init'], load: async () => (await import('./commands/init.ts')).addInitCommand },
     { words: ['env'], load: async () => (await import('./commands/environments.ts')).addEnvironmentCommands },
     { words: ['secret'], load: async () => (await import('./commands/secrets.ts')).addSecretCommands },
     { words: ['webhook'], load: async () => (await import('./commands/webhooks.ts')).addWebhookCommands },

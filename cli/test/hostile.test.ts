@@ -60,6 +60,10 @@ const COMMANDS = [
   ['artifacts', 'get', 'u1'],
   ['artifacts', 'get', 'u1', '--force', '--file', 'other'],
   ['artifacts', 'get', 'u1', '--file', 'no/folder'],
+  ['artifacts', 'list', RUN],
+  ['artifacts', 'save', RUN],
+  ['artifacts', 'open', 'u1', '--print'],
+  ['init', '--yes'],
 ]
 /** Every other command that asks the server. They print in the ways of those above. */
 const OTHERS = [

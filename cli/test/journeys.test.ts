@@ -254,7 +254,33 @@ test('artifacts are downloaded under a safe name, and nothing is replaced unaske
   assert.equal(readFileSync(join(home.directory, 'report_one.txt'), 'utf8'), 'made\n')
   assert.equal((await home.run(['artifacts', 'get', uid])).code, 2)
   assert.equal((await home.run(['artifacts', 'get', uid, '-f', '-'])).stdout, 'made\n')
+  const { stdout: link } = await home.run(['artifacts', 'open', uid])
+  assert.equal(await (await fetch(link.trim())).text(), 'made\n')
 })
+
+test(
+  'all files of a run are saved at once, of those of one name each under a name of its own',
+  LIMIT,
+  async () => {
+    const prompt = block(
+      'mkdir -p "$RUNYARD_ARTIFACTS_DIR"/{one,two}',
+      'for each in one two; do echo $each > "$RUNYARD_ARTIFACTS_DIR/$each/report.txt"; done',
+    )
+    await home.run(['run', prompt])
+    const listed = await home.run(['artifacts', 'list', '@last'])
+    assert.match(listed.stdout, /one\/report\.txt \(4 B\)\n.*two\/report\.txt \(4 B\)\n/)
+    const saved = await home.run(['artifacts', 'save', '@last', '--to', 'saved'])
+    assert.equal(saved.stdout, 'saved/report.txt (4 B)\nsaved/report-2.txt (4 B)\n', saved.stderr)
+    const read = (name: string) => readFileSync(join(home.directory, 'saved', name), 'utf8')
+    assert.deepEqual(['report.txt', 'report-2.txt'].map(read), ['one\n', 'two\n'])
+    const again = await home.run(['artifacts', 'save', '@last', '--to', 'saved'])
+    assert.deepEqual([again.code, /exists already/.test(again.stderr)], [2, true])
+    assert.equal((await home.run(['artifacts', 'save', '@last', '--to', 'saved', '--force'])).code, 0)
+    await home.run(['run', block('true')])
+    const none = await home.run(['artifacts', 'save', '@last'])
+    assert.deepEqual([none.code, /has made no files/.test(none.stderr)], [1, true])
+  },
+)
 
 test(
   'a repository is an address unless it is plainly a path: with a dot, of the folder where the command was given',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, mkdirSync } from 'node:fs'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { RunItem } from '@runyard/client'
@@ -125,3 +126,32 @@ test('two ways to write one repository are the same', () => {
   ])
     assert.equal(nameRepository(address), 'github.com/acme/shop')
 })
+
+test(
+  'init makes an environment of what the checkout says, which its runs use from then on',
+  LIMIT,
+  async () => {
+    const app = join(home.directory, 'web-shop')
+    makeRepository(app)
+    const init = (...args: string[]) => home.run(['init', ...args], { directory: app })
+    const outside = await home.run(['init', '--yes'], { directory: tmpdir() })
+    assert.deepEqual([outside.code, /There is no git checkout here/.test(outside.stderr)], [2, true])
+    writeFileSync(join(app, 'package-lock.json'), '{}')
+    const config = {
+      ...{ name: 'web-shop', repositories: [{ local_path: app }] },
+      setup_commands: ['npm ci'],
+    }
+    assert.deepEqual(JSON.parse((await init('--dry-run')).stdout), config)
+    const unasked = await init()
+    assert.deepEqual([unasked.code, /runyard init --yes makes it/.test(unasked.stderr)], [2, true])
+    writeFileSync(join(app, '.nvmrc'), '22')
+    const made = await init('--yes')
+    assert.equal(made.code, 0, made.stderr)
+    assert.match(made.stderr, /Environment web-shop, with \/\S+web-shop\npackage-lock\.json: npm ci\n/)
+    const again = await init('--yes')
+    assert.deepEqual([again.code, /There is an environment web-shop already/.test(again.stderr)], [2, true])
+    const { code, stderr } = await home.run(['run', block('true'), '--detach'], { directory: app })
+    assert.deepEqual([code, /In the environment web-shop/.test(stderr)], [0, true], stderr)
+    await home.run(['cancel', '@last'])
+  },
+)

@@ -1,15 +1,27 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ArtifactResponse, RunItem } from '@runyard/client'
 import type { Command } from 'commander'
+import { currentProcess, resolvePath } from '../current-process.ts'
 import { download, safeFileName } from '../download.ts'
 import { CommandFailure } from '../failure.ts'
-import { formatSize } from '../run-text.ts'
+import { oneLine } from '../one-line.ts'
+import { openBrowser } from '../open-browser.ts'
+import { describeArtifact, formatSize } from '../run-text.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
+import { shortId } from '../short-id.ts'
 
 interface GetOptions extends ClientOptions {
   file?: string
   force?: boolean
 }
 
-/** `artifacts get`, `workspace`: what is downloaded as it is. */
+interface SaveOptions extends ClientOptions {
+  to?: string
+  force?: boolean
+}
+
+/** `artifacts`, `workspace`: what is downloaded as it is. */
 export function addArtifactCommands(program: Command): void {
   addClientOptions(
     program
@@ -35,11 +47,72 @@ export function addArtifactCommands(program: Command): void {
     else output.json({ ...workspace, file })
   })
 
-  const group = program.command('artifacts').summary('download what runs made').description('What runs made.')
+  const group = program
+    .command('artifacts')
+    .summary('list, download and open what runs made')
+    .description('What runs made: files, pictures, plans, patches and pull requests.')
+  addClientOptions(
+    group.command('list <run-id>').alias('ls').description('Lists what a run made, the oldest first.'),
+  ).action(async (run_id: string, options: ClientOptions) => {
+    const { client, output } = openSession(options)
+    const { artifacts } = await client.runs.retrieve(run_id)
+    if (output.format === 'json') return output.json({ run_id, artifacts })
+    if (output.format === 'ndjson') return artifacts.forEach(output.json)
+    if (artifacts.length === 0) return output.note('The run has made nothing that is kept.')
+    for (const artifact of artifacts) output.line(oneLine(describeArtifact(artifact)))
+  })
+
+  addClientOptions(
+    group
+      .command('save <run-id>')
+      .description('Downloads all files that a run made: pictures, plans and patches, too.')
+      .option(
+        '--to <folder>',
+        'where to; made when it is missing; default: runyard- and the end of the run’s id',
+      )
+      .option('--force', 'replace files that are there'),
+  ).action(async (run_id: string, { to, force = false, ...options }: SaveOptions) => {
+    const { client, output } = openSession(options)
+    const { artifacts } = await client.runs.retrieve(run_id)
+    const uids = artifacts.flatMap(keptAs)
+    if (uids.length === 0) throw new CommandFailure('The run has made no files that are kept.')
+    const folder = to ?? `runyard-${shortId(run_id)}`
+    mkdirSync(resolvePath(folder), { recursive: true })
+    const taken = new Set<string>()
+    const saved: Array<ArtifactResponse & { file: string }> = []
+    // One after the other: a run may have made gigabytes.
+    for (const uid of uids) {
+      const artifact = await client.artifacts.retrieve(uid)
+      const file = join(folder, freeName(artifact.data.filename, taken))
+      await download(artifact, file, { force, output })
+      saved.push({ ...artifact, file })
+      if (output.format === 'text') output.line(`${file} (${formatSize(artifact.data.size_bytes)})`)
+      if (output.format === 'ndjson') output.json({ ...artifact, file })
+    }
+    if (output.format === 'json') output.json({ run_id, artifacts: saved })
+  })
+
+  addClientOptions(
+    group
+      .command('open <uid>')
+      .description(
+        'Prints a link to an artifact, which works for some minutes. On a terminal it opens the browser, too.',
+      )
+      .option('--print', 'only print the link'),
+  ).action(async (uid: string, { print, ...options }: ClientOptions & { print?: boolean }) => {
+    const { client, output } = openSession(options)
+    const artifact = await client.artifacts.retrieve(uid)
+    if (output.format !== 'text') return output.json(artifact)
+    const { download_url } = artifact.data
+    output.line(oneLine(download_url))
+    if (print || !currentProcess().stdout.isTTY || !/^https?:/i.test(download_url)) return
+    await openBrowser(download_url, output)
+  })
+
   addClientOptions(
     group
       .command('get <uid>')
-      .description('Downloads an artifact. `runyard get RUN_ID` lists those of a run.')
+      .description('Downloads an artifact. `runyard artifacts list RUN_ID` has those of a run.')
       .option('-f, --file <file>', 'where to; - for standard output; default: its name, in this directory')
       .option('--force', 'replace a file that is there'),
   ).action(async (uid: string, options: GetOptions) => {
@@ -51,4 +124,21 @@ export function addArtifactCommands(program: Command): void {
     if (output.format === 'text') output.line(`${file} (${formatSize(artifact.data.size_bytes)})`)
     else output.json({ ...artifact, file })
   })
+}
+
+/** The id of its file; none of what is elsewhere, such as a pull request. */
+const keptAs = ({ artifact_type, data }: RunItem['artifacts'][number]): string[] => {
+  if (artifact_type === 'PULL_REQUEST' || artifact_type === 'EXTERNAL_REFERENCE') return []
+  return 'artifact_uid' in data && data.artifact_uid ? [data.artifact_uid] : []
+}
+
+/** A name that none of the others has, on file systems without case, too: several files of a run may be called the same. */
+function freeName(filename: string, taken: Set<string>): string {
+  const name = safeFileName(filename)
+  const [extension = ''] = /\.\w{1,10}$/.exec(name) ?? []
+  const stem = name.slice(0, name.length - extension.length)
+  let free = name
+  for (let count = 2; taken.has(free.toLowerCase()); count += 1) free = `${stem}-${count}${extension}`
+  taken.add(free.toLowerCase())
+  return free
 }

@@ -9,7 +9,7 @@ import { addClientOptions, type ClientOptions, openSession } from '../session.ts
 import { formatTable } from '../table.ts'
 import { formatAge } from '../time-text.ts'
 
-interface ConfigOptions extends ClientOptions {
+export interface ConfigOptions extends ClientOptions {
   file?: string
   name?: string
   description?: string
@@ -119,7 +119,7 @@ export function addEnvironmentCommands(program: Command): void {
 }
 
 /** Options for the fields of a config. */
-const addConfigOptions = (command: Command): Command =>
+export const addConfigOptions = (command: Command): Command =>
   addClientOptions(
     command
       .option('-f, --file <file>', 'JSON file with the config, - for standard input')
@@ -163,8 +163,13 @@ const addConfigOptions = (command: Command): Command =>
       .option('--no-models', 'let them call none (the default)'),
   )
 
-async function buildConfig(name: string | undefined, options: ConfigOptions): Promise<EnvironmentRequest> {
-  const given = await readConfig(options)
+/** `found`: what counts where neither a file nor an option says anything. */
+export async function buildConfig(
+  name: string | undefined,
+  options: ConfigOptions,
+  found: Partial<EnvironmentRequest> = {},
+): Promise<EnvironmentRequest> {
+  const given = { ...found, ...(await readConfig(options)) }
   const full_name = name ?? given.name
   if (!full_name) throw usageFailure('A name is needed.', 'runyard env create NAME, or -f FILE')
   return { ...given, name: full_name, ...fieldsOf(options, given) }

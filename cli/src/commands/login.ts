@@ -1,12 +1,12 @@
 import { hostname } from 'node:os'
 import { APIError, type ApiKey, Runyard } from '@runyard/client'
 import { type Command, Option } from 'commander'
-import open from 'open'
 import { askHidden } from '../ask.ts'
 import { type Connection, findProfile, isOnThisMachine, sameAddress, traceConnection } from '../connection.ts'
 import { currentProcess } from '../current-process.ts'
 import { beginDeviceLogin } from '../device-login.ts'
 import { CommandFailure, explain, usageFailure } from '../failure.ts'
+import { openBrowser } from '../open-browser.ts'
 import { FORMATS, type Format, type Output, openOutput } from '../output.ts'
 import { describeOwner, findOwnKey } from '../own-key.ts'
 import {
@@ -139,10 +139,7 @@ async function loginByPage(address: string, output: Output, may_open: boolean): 
   output.note(`Open ${url}`)
   if (!is_own) output.note(`That is another server than ${address}: go there only if you know why.`)
   output.note(`and allow the login if the page shows this code: ${user_code}`)
-  if (may_open && is_own && output.interactive) {
-    const tellNone = () => output.note('There is no browser to be started here: open the address yourself.')
-    await open(url).then((browser) => browser.once('error', tellNone), tellNone)
-  }
+  if (may_open && is_own && output.interactive) await openBrowser(url, output)
   output.note('Waiting for the page…')
   return wait()
 }

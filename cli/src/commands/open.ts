@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import open from 'open'
 import { currentProcess } from '../current-process.ts'
+import { openBrowser } from '../open-browser.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 
 interface OpenOptions extends ClientOptions {
@@ -25,9 +25,6 @@ export function addOpenCommand(program: Command): void {
     output.line(link.url)
     if (print || !currentProcess().stdout.isTTY) return
     output.note('Opens in the browser. The link works once, within a minute.')
-    const browser = await open(link.url)
-    browser.once('error', () =>
-      output.note('There is no browser to be started here: open the link yourself.'),
-    )
+    await openBrowser(link.url, output)
   })
 }

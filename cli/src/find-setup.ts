@@ -1,0 +1,205 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { load } from 'js-yaml'
+import stripJsonComments from 'strip-json-comments'
+
+/** What a repository's own files say of what it needs before somebody can work in it. */
+export interface FoundSetup {
+  /** Run in the repository's folder, in this order. */
+  setup_commands: string[]
+  /** The container image that it names, or that fits its language. */
+  docker_image?: string
+  /** What was read, and what follows from it. */
+  found: Array<{ file: string; says: string }>
+}
+
+/** A file of a repository, and what installs what it lists. Of each language the first that is there counts. */
+type Rule = readonly [file: string, command: (repository: Reader) => string | null]
+
+/** Files of one repository, by their path in it. */
+interface Reader {
+  has: (path: string) => boolean
+  /** Empty where it cannot be read. */
+  read: (path: string) => string
+}
+
+const always = (command: string) => () => command
+/** The folder ignores itself, so that nothing of it is among the changes of a run. */
+const VENV = "python3 -m venv .venv && echo '*' > .venv/.gitignore && .venv/bin/pip install"
+
+const LANGUAGES: ReadonlyArray<readonly Rule[]> = [
+  [
+    ['pnpm-lock.yaml', (files) => `npx --yes ${packageManager(files, 'pnpm')} install --frozen-lockfile`],
+    [
+      'yarn.lock',
+      (files) =>
+        files.has('.yarnrc.yml')
+          ? `npx --yes --package ${packageManager(files, '@yarnpkg/cli-dist')} yarn install --immutable`
+          : 'npx --yes yarn@1 install --frozen-lockfile',
+    ],
+    ['bun.lock', always('npx --yes bun install --frozen-lockfile')],
+    ['bun.lockb', always('npx --yes bun install --frozen-lockfile')],
+    ['package-lock.json', always('npm ci')],
+    ['npm-shrinkwrap.json', always('npm ci')],
+    ['package.json', (files) => (dependsOnOthers(files) ? 'npm install' : null)],
+  ],
+  [
+    ['uv.lock', always(`${VENV} uv && .venv/bin/uv sync`)],
+    ['poetry.lock', always(`${VENV} poetry && .venv/bin/poetry install`)],
+    ['Pipfile.lock', always(`${VENV} pipenv && .venv/bin/pipenv install --dev`)],
+    ['requirements.txt', always(`${VENV} -r requirements.txt`)],
+    ['pyproject.toml', always(`${VENV} -e .`)],
+    ['setup.py', always(`${VENV} -e .`)],
+  ],
+  [['go.mod', always('go mod download')]],
+  [
+    ['Cargo.lock', always('cargo fetch --locked')],
+    ['Cargo.toml', always('cargo fetch')],
+  ],
+  [['Gemfile', always('bundle install')]],
+  [['composer.json', always('composer install --no-interaction')]],
+  [
+    ['mvnw', always('./mvnw --quiet dependency:go-offline')],
+    ['pom.xml', always('mvn --quiet dependency:go-offline')],
+    ['gradlew', always('./gradlew --quiet dependencies')],
+  ],
+  [['mix.exs', always('mix deps.get')]],
+]
+
+/** Where each language says its version, and the image that has it. */
+const VERSIONS: ReadonlyArray<readonly [file: string, pattern: RegExp, image: (version: string) => string]> =
+  [
+    ['.nvmrc', /^v?(\d+)/, (version) => `node:${version}-bookworm`],
+    ['.node-version', /^v?(\d+)/, (version) => `node:${version}-bookworm`],
+    ['.python-version', /^(3\.\d+)/, (version) => `python:${version}-bookworm`],
+    ['go.mod', /^go (1\.\d+)/m, (version) => `golang:${version}-bookworm`],
+    ['.ruby-version', /^(?:ruby-)?(\d+\.\d+)/, (version) => `ruby:${version}-bookworm`],
+  ]
+
+const DEV_CONTAINERS = ['.devcontainer/devcontainer.json', '.devcontainer.json']
+const WORKFLOWS = '.github/workflows'
+const MOST_WORKFLOWS = 20
+
+/** Reads the files at the top of a checkout, its dev container and its workflows; runs nothing. */
+export function findSetup(directory: string): FoundSetup {
+  const files: Reader = {
+    has: (path) => existsSync(join(directory, path)),
+    read: (path) => readText(join(directory, path)),
+  }
+  const found: FoundSetup['found'] = []
+  const container = readDevContainer(files)
+  if (container.command) found.push({ file: container.file, says: container.command })
+  const installs = container.command ? [] : LANGUAGES.flatMap((rules) => findInstall(files, rules))
+  found.push(...installs)
+  const image = container.image ?? readDockerfile(files) ?? readWorkflows(directory) ?? readVersion(files)
+  if (image) found.push({ file: image.file, says: `image ${image.docker_image}` })
+  return {
+    setup_commands: container.command ? [container.command] : installs.map(({ says }) => says),
+    ...(image ? { docker_image: image.docker_image } : {}),
+    found,
+  }
+}
+
+function findInstall(files: Reader, rules: readonly Rule[]): FoundSetup['found'] {
+  const rule = rules.find(([file]) => files.has(file))
+  const says = rule?.[1](files)
+  return rule && says ? [{ file: rule[0], says }] : []
+}
+
+/** An object in JSON, with comments or not; empty for anything else. */
+function readObject(text: string): Record<string, unknown> {
+  try {
+    const read: unknown = JSON.parse(stripJsonComments(text, { trailingCommas: true }))
+    return typeof read === 'object' && read !== null ? (read as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+const dependsOnOthers = (files: Reader): boolean => {
+  const { dependencies, devDependencies } = readObject(files.read('package.json'))
+  return [dependencies, devDependencies].some((of) => Object.keys(of ?? {}).length > 0)
+}
+
+/** `pnpm@9.1.0` by `packageManager`, which may end in a checksum; the newest where it says nothing. */
+function packageManager(files: Reader, published: string): string {
+  const { packageManager: named } = readObject(files.read('package.json'))
+  const version = /^(?:pnpm|yarn)@(\d[\w.-]*)/.exec(typeof named === 'string' ? named : '')?.[1]
+  return version ? `${published}@${version}` : published
+}
+
+interface FoundImage {
+  file: string
+  docker_image: string
+}
+
+/** Its image, and its command after making it where that is one for a shell. */
+function readDevContainer(files: Reader): { file: string; command?: string; image?: FoundImage } {
+  const file = DEV_CONTAINERS.find(files.has) ?? ''
+  if (!file) return { file }
+  const { image, postCreateCommand: command } = readObject(files.read(file))
+  return {
+    file,
+    ...(typeof command === 'string' && command.trim() ? { command: command.trim() } : {}),
+    ...(typeof image === 'string' && isImage(image) ? { image: { file, docker_image: image } } : {}),
+  }
+}
+
+/** What the first stage is made from: the one that builds, and has the tools. */
+function readDockerfile(files: Reader): FoundImage | null {
+  const [, name] = /^\s*FROM\s+(?:--\S+\s+)*(\S+)/im.exec(files.read('Dockerfile')) ?? []
+  return name && isImage(name) && name !== 'scratch' ? { file: 'Dockerfile', docker_image: name } : null
+}
+
+/** The container that a job of a workflow runs in. */
+function readWorkflows(directory: string): FoundImage | null {
+  const folder = join(directory, WORKFLOWS)
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => /\.ya?ml$/.test(name)) : []
+  for (const name of names.sort().slice(0, MOST_WORKFLOWS)) {
+    const docker_image = containerOf(readText(join(folder, name)))
+    if (docker_image) return { file: `${WORKFLOWS}/${name}`, docker_image }
+  }
+  return null
+}
+
+function containerOf(workflow: string): string | null {
+  let read: unknown
+  try {
+    read = load(workflow)
+  } catch {
+    return null
+  }
+  for (const job of Object.values(fieldOf(read, 'jobs') ?? {})) {
+    const container = (fieldOf(job, 'container') ?? '') as unknown
+    const image = typeof container === 'string' ? container : fieldOf(container, 'image')
+    if (typeof image === 'string' && isImage(image)) return image
+  }
+  return null
+}
+
+const fieldOf = (of: unknown, name: string): object | string | undefined =>
+  typeof of === 'object' && of !== null
+    ? (of as Record<string, object | string | undefined>)[name]
+    : undefined
+
+function readVersion(files: Reader): FoundImage | null {
+  for (const [file, pattern, image] of VERSIONS) {
+    const version = pattern.exec(files.read(file).trim())?.[1]
+    if (version) return { file, docker_image: image(version) }
+  }
+  return null
+}
+
+/** Not one that is put together when it is built, as `$BASE` is. */
+const isImage = (name: string): boolean => /^[a-z0-9][\w./:@-]*$/.test(name)
+
+/** As far as anybody writes such a file by hand. */
+const MOST_CHARACTERS = 1024 ** 2
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').slice(0, MOST_CHARACTERS)
+  } catch {
+    return ''
+  }
+}

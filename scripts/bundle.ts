@@ -10,7 +10,13 @@ import { build, type Plugin } from 'rolldown'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 /** What finds its own files by its place, has parts for each machine, or is seldom loaded. */
-export const EXTERNAL: readonly string[] = ['@electric-sql/pglite', 'dockerode', 'open', 'pino']
+export const EXTERNAL: readonly string[] = [
+  '@electric-sql/pglite',
+  '@napi-rs/keyring',
+  'dockerode',
+  'open',
+  'pino',
+]
 const PLACE = /new URL\((?:'(\.{1,2}\/[^']+)', )?import\.meta\.url\)/g
 const PACKAGE = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/
 

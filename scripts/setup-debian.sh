@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs system packages on Debian and Ubuntu by group: scripts/setup-debian.sh sandbox docker postgres browser python lfs go
+# Installs system packages on Debian and Ubuntu by group: scripts/setup-debian.sh sandbox docker postgres browser python lfs go keyring
 # Quiet and fast when nothing is missing. Not root: prints the line to run and exits 1.
 set -eu
 
@@ -18,9 +18,10 @@ packages_of() {
     # Chromium without windows: what Playwright starts by itself too, and half the work of a whole one.
     browser) has chromium || has google-chrome || has chromium-headless-shell || echo chromium-headless-shell ;;
     go) has go || echo golang-go ;;
+    keyring) echo 'gnome-keyring dbus-daemon' ;;
     python) can_make_venv || echo 'python3 python3-venv' ;;
     *)
-      echo "setup-debian.sh: unknown group '$1'; known: sandbox docker postgres browser python lfs go" >&2
+      echo "setup-debian.sh: unknown group '$1'; known: sandbox docker postgres browser python lfs go keyring" >&2
       exit 2
       ;;
   esac

@@ -99,8 +99,16 @@ export function findProfile(profiles: readonly Profile[], name: string): Profile
   )
 }
 
-const ofProfile = ({ name, base_url, api_key, file }: Profile): StoredConnection & { name: string } => ({
-  ...{ name, base_url, api_key, file, from: `the login ${name}` },
+const ofProfile = (profile: Profile): StoredConnection & { name: string } => ({
+  ...{
+    name: profile.name,
+    base_url: profile.base_url,
+    file: profile.file,
+    from: `the login ${profile.name}`,
+  },
+  get api_key() {
+    return profile.api_key
+  },
 })
 
 const given = (value: string | undefined, from: string): Traced | undefined =>

@@ -1,18 +1,24 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { usageFailure } from './failure.ts'
+import { forgetInKeyring, keepInKeyring, readFromKeyring } from './keyring.ts'
 import { readPrivately, userFolder, writePrivately } from './private-file.ts'
 
 /** A server that the user has logged in to, with the key that was made for it. */
 export interface Profile {
   name: string
   base_url: string
-  api_key: string
+  /** Read when it is asked for: the system's keyring may want a person to unlock it, and throws where nobody does. */
+  readonly api_key: string
   /** The key was made for this login by the page, and by nobody used but here. */
   made_here: boolean
-  /** Where it is stored. */
+  /** Where the login is stored; of a key that is in the keyring, the key's id there. */
   file: string
 }
+
+/** Where the key of a login is. */
+export type KeyPlace = 'keyring' | 'file'
 
 export interface Profiles {
   /** The one that commands use. */
@@ -20,9 +26,14 @@ export interface Profiles {
   profiles: Profile[]
 }
 
+/** The key itself, or its id in the keyring. */
+type StoredKey = { api_key: string } | { keyring: string }
+
+type StoredProfile = StoredKey & { base_url: string; made_here?: boolean }
+
 interface Stored {
   current?: string
-  profiles: Record<string, { base_url: string; api_key: string; made_here?: boolean }>
+  profiles: Record<string, StoredProfile>
 }
 
 const fileOf = (environment: NodeJS.ProcessEnv): string => join(userFolder(environment), 'logins.json')
@@ -35,21 +46,33 @@ export function readProfiles(environment: NodeJS.ProcessEnv): Profiles {
   const { current, profiles } = readStored(file)
   return {
     ...(current !== undefined && Object.hasOwn(profiles, current) ? { current } : {}),
-    profiles: Object.entries(profiles).map(([name, { made_here = false, ...profile }]) => ({
-      ...{ name, ...profile, made_here, file },
+    profiles: Object.entries(profiles).map(([name, { base_url, made_here = false, ...key }]) => ({
+      ...{ name, base_url, made_here, file },
+      get api_key() {
+        return 'keyring' in key ? readFromKeyring(key.keyring, name) : key.api_key
+      },
     })),
   }
 }
 
-/** Stores a login, and uses it from now on. */
+/** Stores a login, and uses it from now on. With `keyring` its key goes to the system's, where there is one; says where it went. */
 export function saveProfile(
   environment: NodeJS.ProcessEnv,
   { name, base_url, api_key, made_here }: Omit<Profile, 'file'>,
-): void {
-  change(environment, ({ profiles }) => ({
-    current: name,
-    profiles: { ...profiles, [name]: { base_url, api_key, made_here } },
-  }))
+  { keyring }: { keyring: boolean },
+): KeyPlace {
+  const id = randomUUID()
+  const is_kept = keyring && keepInKeyring(id, api_key, environment)
+  const key: StoredKey = is_kept ? { keyring: id } : { api_key }
+  change(environment, ({ profiles }) => {
+    forgetKey(profiles[name])
+    return { current: name, profiles: { ...profiles, [name]: { base_url, ...key, made_here } } }
+  })
+  return is_kept ? 'keyring' : 'file'
+}
+
+const forgetKey = (profile: StoredProfile | undefined): void => {
+  if (profile && 'keyring' in profile) forgetInKeyring(profile.keyring)
 }
 
 export const chooseProfile = (environment: NodeJS.ProcessEnv, name: string): void =>
@@ -58,7 +81,8 @@ export const chooseProfile = (environment: NodeJS.ProcessEnv, name: string): voi
 /** The others stay. Of these none is used until one is chosen, unless it is the only one. */
 export function removeProfile(environment: NodeJS.ProcessEnv, name: string): void {
   change(environment, ({ current, profiles }) => {
-    const { [name]: _, ...others } = profiles
+    const { [name]: removed, ...others } = profiles
+    forgetKey(removed)
     const [only, ...more] = Object.keys(others)
     const next = current === name ? (more.length === 0 ? only : undefined) : current
     return { ...(next === undefined ? {} : { current: next }), profiles: others }
@@ -83,7 +107,9 @@ function readStored(file: string): Stored {
       typeof profiles === 'object' &&
       profiles !== null &&
       Object.values(profiles).every(
-        (one) => typeof one?.base_url === 'string' && typeof one.api_key === 'string',
+        (one) =>
+          typeof one?.base_url === 'string' &&
+          typeof ('keyring' in one ? one.keyring : one.api_key) === 'string',
       )
     if (is_whole) return { profiles, ...(typeof current === 'string' ? { current } : {}) }
   } catch {}

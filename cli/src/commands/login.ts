@@ -26,6 +26,7 @@ interface LoginOptions {
   profile?: string
   withKey?: boolean
   browser: boolean
+  keyring: boolean
 }
 
 const addFormat = (command: Command): Command =>
@@ -41,7 +42,11 @@ export function addLoginCommands(program: Command): void {
       )
       .option('--profile <name>', 'what to call the login; default: the name of the server')
       .option('--with-key', 'log in with a key, which is asked for or read from standard input')
-      .option('--no-browser', 'only show the address, do not open it'),
+      .option('--no-browser', 'only show the address, do not open it')
+      .option(
+        '--no-keyring',
+        'keep the key in a file that only you can read, not in the keyring of the system',
+      ),
   ).action(login)
 
   addFormat(
@@ -103,7 +108,7 @@ export function addLoginCommands(program: Command): void {
 
 async function login(
   given: string,
-  { output: format, profile, withKey, browser }: LoginOptions,
+  { output: format, profile, withKey, browser, keyring }: LoginOptions,
 ): Promise<void> {
   const { env } = currentProcess()
   const output = openOutput({ format })
@@ -124,12 +129,18 @@ async function login(
   const findOwner = () => findOwnKey(new Runyard({ apiKey: api_key, baseURL: base_url }), api_key)
   // A key that was typed may be wrong. One that the page gave is stored first: nobody else could revoke it.
   const typed = withKey ? await findOwner() : null
-  saveProfile(env, { name, base_url, api_key, made_here: !withKey })
+  // Read before it is replaced: the keyring forgets it then.
+  const earlier = before?.made_here ? { base_url, api_key: readKeyOf(before) } : null
+  const place = saveProfile(env, { name, base_url, api_key, made_here: !withKey }, { keyring })
   const own = typed ?? (await findOwner())
   // Nobody else has it.
-  if (before?.made_here) await revoke(before).catch(() => {})
-  if (format !== 'text') output.json({ name, base_url, principal: own.principal, role: own.role })
-  else output.note(`Logged in to ${address} as ${describeOwner(own)}. The login is called ${name}.`)
+  if (earlier) await revoke(earlier).catch(() => {})
+  if (format !== 'text')
+    output.json({ name, base_url, principal: own.principal, role: own.role, key_in: place })
+  else {
+    output.note(`Logged in to ${address} as ${describeOwner(own)}. The login is called ${name}.`)
+    if (place === 'keyring') output.note("Its key is in the system's keyring.")
+  }
   tellNearer(output, { base_url, api_key })
 }
 
@@ -176,8 +187,17 @@ function readAddress(given: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }
 
+/** Empty where the keyring does not give it: no server takes that. */
+function readKeyOf(profile: Profile): string {
+  try {
+    return profile.api_key
+  } catch {
+    return ''
+  }
+}
+
 /** Throws where the server cannot be reached, or does not do it. */
-async function revoke({ base_url, api_key }: Profile): Promise<ApiKey> {
+async function revoke({ base_url, api_key }: Connection): Promise<ApiKey> {
   const client = new Runyard({ apiKey: api_key, baseURL: base_url, maxRetries: 0 })
   const { key_id } = await findOwnKey(client, api_key)
   return client.apiKeys.revoke(key_id)

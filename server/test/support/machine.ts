@@ -8,6 +8,9 @@ export const whyNoDocker = (): string | false => whyNot('test-docker.sh')
 /** Why bubblewrap cannot make sandboxes; `false` where it can. */
 export const whyNoBubblewrap = (): string | false => whyNot('setup-debian.sh', 'sandbox')
 
+/** Why there is no keyring of a desktop; `false` where there is one. */
+export const whyNoKeyring = (): string | false => whyNot('setup-debian.sh', 'keyring')
+
 function whyNot(script: string, ...words: string[]): string | false {
   const path = fileURLToPath(new URL(`../../../scripts/${script}`, import.meta.url))
   const { status, stderr } = spawnSync(path, words, { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] })

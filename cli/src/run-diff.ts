@@ -26,11 +26,13 @@ function tellNotes({ notes }: RunDiff, { note, colors }: Output): void {
 
 async function explainNothing(client: Runyard, run_id: string, turn: number | undefined): Promise<string> {
   if (turn !== undefined) return `Nothing was kept up to turn ${turn}.`
-  const { state, resolved } = await client.runs.retrieve(run_id)
+  const { state, resolved, status_message } = await client.runs.retrieve(run_id)
   if (!isTerminal(state) && state !== 'BLOCKED')
     return `Nothing is kept yet: the run is ${oneLine(state)}, and changes are kept when a turn ends.`
   if (state === 'CANCELLED')
     return 'Nothing is kept: what a run changes is compared when a turn ends, not when it is cancelled.'
+  if (status_message?.error_code === 'environment_setup_failed')
+    return 'The run has changed nothing: its setup failed, so its agent never began.'
   return Object.keys(resolved?.commits ?? {}).length === 0
     ? 'The run has no repositories that it could have changed.'
     : 'The run has changed nothing in its repositories.'

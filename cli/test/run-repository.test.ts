@@ -155,3 +155,10 @@ test(
     await home.run(['cancel', '@last'])
   },
 )
+
+test('of a run whose setup failed, diff says that its agent never began', LIMIT, async () => {
+  await home.run(['env', 'create', 'broken', '--repo', './shop', '--setup', 'false'])
+  assert.equal((await home.run(['run', block('true'), '--env', 'broken'])).code, 1)
+  const { stderr } = await home.run(['diff', '@last'])
+  assert.match(stderr, /its setup failed, so its agent never began/)
+})

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { explainDataDir, lockDataDir, readSecretKey } from './data-dir.ts'
+import { explainDataDir, lockDataDir, prepareDataDir, readSecretKey } from './data-dir.ts'
 import { SandboxFault } from './sandbox/sandbox.ts'
 
 const directory = () => mkdtempSync(join(tmpdir(), 'runyard-data-dir-'))
@@ -33,6 +33,17 @@ test('the lock goes with its process, killed or not', async () => {
   lockDataDir(data_dir).release()
 })
 
+test('nothing of it is added to the git checkout that it lies in', () => {
+  const checkout = directory()
+  const git = (...args: string[]) => execFileSync('git', ['-C', checkout, ...args], { encoding: 'utf8' })
+  git('init', '--quiet')
+  const data_dir = join(checkout, '.runyard')
+  for (const _start of ['first', 'second']) prepareDataDir(data_dir)
+  readSecretKey(data_dir, undefined)
+  git('add', '--all')
+  assert.equal(git('status', '--porcelain'), '')
+})
+
 test('the secret key is made once, for its owner only, unless one is configured', () => {
   const data_dir = directory()
   const key = readSecretKey(data_dir, undefined)
@@ -45,7 +56,7 @@ test('the secret key is made once, for its owner only, unless one is configured'
 test('the secret key is never an empty one, and nothing is left beside it', () => {
   const data_dir = directory()
   readSecretKey(data_dir, undefined)
-  assert.deepEqual(readdirSync(data_dir), ['secret-key'])
+  assert.deepEqual(readdirSync(data_dir), ['.gitignore', 'secret-key'])
   writeFileSync(join(data_dir, 'secret-key'), '')
   assert.throws(() => readSecretKey(data_dir, undefined), /has an empty file secret-key/)
 })

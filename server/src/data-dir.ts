@@ -39,8 +39,18 @@ export function prepareDataDir(data_dir: string): void {
     makeDirectory(data_dir)
     requireOwn(data_dir)
     accessSync(data_dir, constants.W_OK | constants.X_OK)
+    hideFromGit(data_dir)
   } catch (error) {
     throw refusalFor(error, data_dir) ?? error
+  }
+}
+
+/** `dev` is started in people's checkouts, and whoever adds everything would publish the keys. */
+function hideFromGit(data_dir: string): void {
+  try {
+    writeFileSync(join(data_dir, '.gitignore'), '*\n', { flag: 'wx' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 

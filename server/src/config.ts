@@ -149,6 +149,7 @@ const Variables = z.object({
     }),
   RUNYARD_AGENT_SILENCE_SECONDS: whole(0, 86_400).default(AGENT_SILENCE_SECONDS),
   RUNYARD_TOOLS_DIR: z.string().min(1).optional(),
+  NODE_EXTRA_CA_CERTS: z.string().optional(),
 })
 
 /** The validated settings of a process, from its environment. */
@@ -198,6 +199,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, directo
     acp_agents: env.RUNYARD_ACP_AGENTS,
     agent_silence_ms: env.RUNYARD_AGENT_SILENCE_SECONDS * 1_000,
     tools_dir: resolvePath(env.RUNYARD_TOOLS_DIR),
+    has_own_authorities: env.NODE_EXTRA_CA_CERTS !== undefined,
     local_repos: resolvePath(env.RUNYARD_LOCAL_REPOS),
     pool: env.RUNYARD_POOL ?? 'default',
     slots: env.RUNYARD_SLOTS ?? 8,

@@ -20,6 +20,8 @@ import type { Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { prepareDataDir } from './data-dir.ts'
 import { ACP_AGENTS } from './harness/acp-agents.ts'
+import { offersAuthorities } from './sandbox/authorities.ts'
+import { isEngineHere } from './sandbox/docker-uplinks.ts'
 
 const LOCKS = fileURLToPath(new URL('../agents/', import.meta.url))
 /** What npm may know: nothing of the service's own settings, which hold keys. */
@@ -56,12 +58,13 @@ export function makeAgentsFolder(place: Place): string {
   return folder
 }
 
-/** The folder, where anything is in it: an engine on another machine could not offer it. */
+/** The folder, where anything is in it that Docker can offer: an engine on another machine could not. */
 export function findAgentsFolder(place: Place): string | undefined {
   const folder = agentsFolder(place)
   if (place.tools_dir !== undefined) return folder
   const bin = join(folder, 'bin')
-  return existsSync(bin) && readdirSync(bin).length > 0 ? folder : undefined
+  const has_programs = existsSync(bin) && readdirSync(bin).length > 0
+  return has_programs || (offersAuthorities(folder) && isEngineHere()) ? folder : undefined
 }
 
 /** What can be installed, and what is. */

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
+import { getCACertificates, rootCertificates } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import type { Blobs } from './blobs/blobs.ts'
@@ -22,6 +23,7 @@ import { findAgentsFolder, makeAgentsFolder } from './installed-agents.ts'
 import { listHarnesses } from './installed-harnesses.ts'
 import { createChild } from './intake/child-run.ts'
 import { findLacking } from './lacking-agents.ts'
+import { offerAuthorities } from './sandbox/authorities.ts'
 import { chooseBackend, createFormerBackends } from './sandbox/choose.ts'
 import { DEFAULT_IMAGE } from './sandbox/default-image.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
@@ -46,6 +48,12 @@ const LOAD_MS = 1_000
 const START_MS = 2_000
 const WARDEN = fileURLToPath(new URL('./warden-process.ts', import.meta.url))
 const GATEWAY = fileURLToPath(new URL('./gateway-process.ts', import.meta.url))
+
+/** What this process trusts, where NODE_EXTRA_CA_CERTS brought anything: a sandbox that reaches the same network meets the same authorities. */
+function listAuthorities(): string[] {
+  const own = getCACertificates('extra')
+  return own.length > 0 ? [...new Set([...rootCertificates, ...getCACertificates('system'), ...own])] : []
+}
 
 /** What RUNYARD_GIT_TOKEN gives to every environment, where it can be used. */
 function findGitCredential(
@@ -103,6 +111,8 @@ export async function work({
   const { data_dir } = config
   await requireTools(config.tools_dir)
   const tools_dir = makeAgentsFolder(config)
+  if (config.tools_dir === undefined)
+    offerAuthorities(tools_dir, config.has_own_authorities ? listAuthorities() : [])
   const { backend, reason } = await chooseBackend({
     data_dir,
     installation_id,

@@ -4,6 +4,7 @@ import { chmod, chown, mkdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { allOf } from './all-of.ts'
+import { authorityVariables } from './authorities.ts'
 import { programFolders } from './bubblewrap-command.ts'
 import { BubblewrapFiles } from './bubblewrap-files.ts'
 import { type BubblewrapHost, inspectHost } from './bubblewrap-host.ts'
@@ -391,7 +392,12 @@ class Bubblewrap implements SandboxBackend {
     const kills = group && limitsHold(group) ? countKills(group) : null
     const { disk_bytes } = spec.limits
     const limits = kills ? spec.limits : { disk_bytes }
-    const variables = { ...(spec.proxy ? PROXY_ENV : {}), ...limitVariables(limits), ...spec.env }
+    const variables = {
+      ...authorityVariables(this.#host.tools),
+      ...(spec.proxy ? PROXY_ENV : {}),
+      ...limitVariables(limits),
+      ...spec.env,
+    }
     return {
       ref,
       workspace: '/workspace',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type Docker from 'dockerode'
 import { allOf } from './all-of.ts'
+import { authorityVariables } from './authorities.ts'
 import { HOME, makeAccountFiles, USER_NAME } from './docker-accounts.ts'
 import { makeArchive } from './docker-archive.ts'
 import { statusOf } from './docker-engine.ts'
@@ -156,6 +157,8 @@ export class DockerMaker {
       Env: [
         ...[`HOME=${HOME}`, `USER=${USER_NAME}`, `LOGNAME=${USER_NAME}`, `SHELL=${image.accounts.shell}`],
         ...['LANG=C.UTF-8', 'TERM=dumb', `RUNYARD_SANDBOX=${ref.id}`],
+        // Of the container, not of its commands: one that was made before has no such file.
+        ...Object.entries(authorityVariables(this.#findTools())).map(([name, value]) => `${name}=${value}`),
       ],
       Hostname: 'sandbox',
       Healthcheck: { Test: ['NONE'] },

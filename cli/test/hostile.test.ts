@@ -46,6 +46,8 @@ const COMMANDS = [
   ['schedule', 'create', 'name', 'prompt', '--cron', '0 9 * * *'],
   ['schedule', 'update', SCHEDULE, '--cron', '0 9 * * *'],
   ['schedule', 'pause', SCHEDULE],
+  ['schedule', 'run', SCHEDULE],
+  ['schedule', 'run', SCHEDULE, '--wait'],
   ['schedule', 'delete', SCHEDULE],
   ['schedule', 'delete', 'name'],
   ['webhook', 'create', 'https://example.com'],

@@ -175,6 +175,7 @@ const ROWS: Record<OperationId, Row> = {
   updateSchedule: { ask: ofSchedule('', YEARLY), ...ownWrite(200) },
   pauseSchedule: { ask: ofSchedule('/pause', {}), ...ownWrite(200) },
   resumeSchedule: { ask: ofSchedule('/resume', {}), ...ownWrite(200) },
+  runSchedule: { ask: ofSchedule('/run', {}), ...ownWrite(200) },
   deleteSchedule: { ask: ofSchedule(), ...ownWrite(200) },
   listFirings: { ask: ofSchedule('/firings'), ...own(200) },
   listWebhooks: { ask: () => ({}), ...same(200) },

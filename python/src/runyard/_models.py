@@ -990,13 +990,14 @@ ScheduleCatchUp = TypeAliasType("ScheduleCatchUp", Literal["latest", "skip"] | s
 
 class ScheduleFiring(WireModel):
     due_at: datetime
-    """The time that the cron expression names."""
+    """The time that the cron expression names; with `asked_by`, when it was asked for."""
     fired_at: datetime
     """RFC 3339, UTC, milliseconds."""
     outcome: Literal["created", "skipped", "failed"] | str
     run_id: str | None = None
     reason: str | None = None
     """Why there is no run, or why one came late."""
+    asked_by: RunCreatorInfo | None = None
 
 
 ScheduleOverlap = TypeAliasType("ScheduleOverlap", Literal["skip", "allow", "cancel"] | str)

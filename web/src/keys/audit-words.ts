@@ -76,6 +76,7 @@ const DEEDS: Record<string, string> = {
   deleteSchedule: 'delete a schedule',
   pauseSchedule: 'pause a schedule',
   resumeSchedule: 'resume a schedule',
+  runSchedule: 'run a schedule now',
   listFirings: 'read the history of a schedule',
   createTrigger: 'make a trigger',
   listTriggers: 'list triggers',

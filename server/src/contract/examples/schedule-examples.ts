@@ -95,6 +95,17 @@ export const SCHEDULE_EXAMPLES = {
     },
   },
   resumeSchedule: { client: 'schedules.resume', path: ofSchedule, answer: schedule },
+  runSchedule: {
+    client: 'schedules.run',
+    path: ofSchedule,
+    answer: {
+      due_at: '2026-11-24T09:14:07.316Z',
+      fired_at: '2026-11-24T09:14:07.316Z',
+      outcome: 'created',
+      run_id: RUN_ID,
+      asked_by: schedule.created_by,
+    },
+  },
   listFirings: {
     client: 'schedules.firings',
     path: ofSchedule,

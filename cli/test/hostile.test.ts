@@ -56,6 +56,7 @@ const COMMANDS = [
   ['webhook', 'update', SCHEDULE, '--disable'],
   ['webhook', 'delete', SCHEDULE],
   ['webhook', 'rotate', SCHEDULE],
+  ['webhook', 'test', SCHEDULE],
   ['webhook', 'deliveries', SCHEDULE],
   ['webhook', 'redeliver', SCHEDULE, SCHEDULE],
   ['model', 'list'],

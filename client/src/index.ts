@@ -217,6 +217,7 @@ export {
   type WebhookDeliveryStatus,
   type WebhookEvent,
   type WebhookEventType,
+  type WebhookTest,
   type WebhookWithSecret,
 } from './schemas.ts'
 export type { ConnectionOptions, StreamConnection, StreamOptions } from './stream.ts'

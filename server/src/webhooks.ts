@@ -2,12 +2,14 @@ import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { createCheckedFetch, type FetchLimits, whyNeverAsked } from './gateway/checked-fetch.ts'
 import type { EgressRules } from './gateway/gateway.ts'
+import type { HttpSettings } from './http/context.ts'
 import { readKeyring } from './secret-keys.ts'
 import type { Store } from './store/db.ts'
 import type { Watch } from './store/watch.ts'
 import { MAX_AT_ONCE } from './store/webhook-deliveries.ts'
 import { startPump } from './webhooks/pump.ts'
 import { startReplies } from './webhooks/replies.ts'
+import { sendTest } from './webhooks/send-test.ts'
 
 const LIMIT_MS = 15_000
 /** Of an answer of GitHub. */
@@ -27,6 +29,13 @@ export const judgeReceiver =
   (config: Config) =>
   (url: string): string | null =>
     whyNeverAsked(rulesOf(config), url, LIMITS)
+
+/** Sends one test to a webhook, as its events are sent. */
+export function createTestSender(config: Config): HttpSettings['sendWebhookTest'] {
+  const keyring = readKeyring(config)
+  const fetch = createCheckedFetch(rulesOf(config), LIMITS)
+  return (webhook, test) => sendTest({ keyring, fetch, version: config.version }, webhook, test)
+}
 
 /** Sends what waits for webhooks, to public hosts and those that the operator names. Returns how to stop. */
 export function startWebhooks(

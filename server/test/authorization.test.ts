@@ -184,6 +184,7 @@ const ROWS: Record<OperationId, Row> = {
   updateWebhook: { ask: ofWebhook('', TARGET), ...ownWrite(200) },
   deleteWebhook: { ask: ofWebhook(), ...ownWrite(200) },
   rotateWebhookSecret: { ask: ofWebhook('/rotate-secret', {}), ...ownWrite(200) },
+  testWebhook: { ask: ofWebhook('/test', {}), ...ownWrite(200) },
   listWebhookDeliveries: { ask: ofWebhook('/deliveries'), ...own(200) },
   redeliverWebhook: { ask: ofWebhook('/deliveries/{delivery}/redeliver', {}), ...ownWrite(202) },
   createRun: { ask: () => ({ body: { prompt: 'x', ...IDLE } }), ...writing(200) },

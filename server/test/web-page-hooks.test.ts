@@ -194,6 +194,11 @@ describe('the pages of hooks', { skip }, () => {
     await rows.first().getByRole('button', { name: 'Send again' }).press('Enter')
     while (receiver.received.length === before) await page.waitForTimeout(50)
     assert.equal(receiver.received.at(-1)?.path, '/second')
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await page.getByRole('status').filter({ hasText: 'The test arrived: answered 200' }).waitFor()
+    await rows.first().getByText('Test').waitFor()
+    assert.equal(receiver.received.at(-1)?.event.type, 'webhook.test')
+    await checkAccess(page)
     await page.getByRole('button', { name: 'Turn off' }).click()
     await page.getByRole('button', { name: 'Turn on' }).waitFor()
     // What was chosen stays.

@@ -7,8 +7,10 @@ import type {
   WebhookWithSecret,
 } from '@runyard/client'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { cleanText } from '../clean-text.ts'
+import { currentProcess } from '../current-process.ts'
 import { findEnding } from '../ending.ts'
-import { usageFailure } from '../failure.ts'
+import { EXIT, usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import type { Output } from '../output.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
@@ -148,6 +150,26 @@ export function addWebhookCommands(program: Command): void {
 
   addClientOptions(
     group
+      .command('test <webhook>')
+      .description('Sends a test to a webhook now, by its address or id, and shows what came back.'),
+  ).action(async (webhook_id: string, options: ClientOptions) => {
+    const { client, output } = openSession(options)
+    const test = await client.webhooks.test(webhook_id)
+    const { error, response_status } = test.delivery
+    // Somebody asks whether it works.
+    if (error !== null) currentProcess().exitCode = EXIT.failed
+    if (output.format !== 'text') return output.json(test)
+    const duration = `${test.duration_ms} ms`
+    output.note(
+      error === null
+        ? `It arrived: answered ${response_status} in ${duration}.`
+        : `${oneLine(error)} (${duration})`,
+    )
+    if (test.response_body) output.line(cleanText(test.response_body))
+  })
+
+  addClientOptions(
+    group
       .command('deliveries <webhook>')
       .description('Lists what was sent to a webhook or waits to be, newest first, of the last 30 days.')
       .addOption(new Option('--status <status>', 'only those').choices(['pending', 'delivered', 'failed'])),
@@ -248,7 +270,7 @@ function linesOf(delivery: WebhookDelivery, output: Output): string[] {
   return [
     `${output.id(delivery_id)}  ${oneLine(status)}, ${tries}${answered}`,
     `  ${oneLine(`${event.type} ${formatAge(created_at)}`)}`,
-    `  ${oneLine(`run ${output.id(run_id)}`)}`,
+    ...(event.type === 'webhook.test' ? [] : [`  ${oneLine(`run ${output.id(run_id)}`)}`]),
     ...(error === null ? [] : [`  ${oneLine(error)}`]),
   ]
 }

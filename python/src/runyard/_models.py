@@ -2382,9 +2382,11 @@ class WebhookEvent(WireModel):
             "run.failed",
             "run.errored",
             "run.cancelled",
+            "webhook.test",
         ]
         | str
     )
+    """`webhook.test`: somebody tries the webhook; its `run_id` is all zeros, since it is about no run."""
     timestamp: datetime
     """When it happened."""
     data: WebhookEventData
@@ -3066,6 +3068,14 @@ class WebhookDelivery(WireModel):
     """Of the last attempt that was answered."""
     error: str | None
     """Why the last attempt did not go well."""
+
+
+class WebhookTest(WireModel):
+    delivery: WebhookDelivery
+    duration_ms: int
+    """From the request until its answer was read, or given up."""
+    response_body: str | None
+    """The first 1000 characters of the answer, without control characters; null if there was none."""
 
 
 ArtifactItem = TypeAliasType(

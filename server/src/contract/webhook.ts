@@ -6,6 +6,9 @@ import { shownOnce } from './shown-once.ts'
 import { RunState } from './state.ts'
 import { Timestamp } from './timestamp.ts'
 
+/** Of what a receiver answers to a test. */
+export const TEST_BODY_MAX = 1_000
+
 export const WEBHOOK_EVENTS = [
   'run.created',
   'run.started',
@@ -18,10 +21,17 @@ export const WEBHOOK_EVENTS = [
 export const WebhookEventType = z.enum(WEBHOOK_EVENTS).meta({ id: 'WebhookEventType' })
 export type WebhookEventType = z.infer<typeof WebhookEventType>
 
+/** Somebody tries the webhook: about no run, so its `run_id` is all zeros. No webhook is subscribed to it. */
+export const TEST_EVENT = 'webhook.test'
+export const NO_RUN = '00000000-0000-0000-0000-000000000000'
+
 /** What a webhook is sent: thin, so that its receiver reads the run as it is by then. Signed as Standard Webhooks say. */
 export const WebhookEvent = z
   .object({
-    type: z.enum(WEBHOOK_EVENTS),
+    type: z.enum([...WEBHOOK_EVENTS, TEST_EVENT]).meta({
+      description:
+        '`webhook.test`: somebody tries the webhook; its `run_id` is all zeros, since it is about no run.',
+    }),
     timestamp: Timestamp.meta({ description: 'When it happened.' }),
     data: z.object({
       run_id: z.string(),
@@ -130,6 +140,20 @@ export const WebhookDelivery = z
   })
   .meta({ id: 'WebhookDelivery' })
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>
+
+export const WebhookTest = z
+  .object({
+    delivery: WebhookDelivery.meta({ description: 'As the deliveries list it: `delivered` or `failed`.' }),
+    duration_ms: z.int().meta({ description: 'From the request until its answer was read, or given up.' }),
+    response_body: z
+      .string()
+      .nullable()
+      .meta({
+        description: `The first ${TEST_BODY_MAX} characters of the answer, without control characters; null if there was none.`,
+      }),
+  })
+  .meta({ id: 'WebhookTest' })
+export type WebhookTest = z.infer<typeof WebhookTest>
 
 export const ListDeliveriesQuery = z.object({ ...paging(50), status: DeliveryStatus.optional() })
 export type ListDeliveriesQuery = z.infer<typeof ListDeliveriesQuery>

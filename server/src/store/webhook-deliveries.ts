@@ -4,11 +4,12 @@ import type { ErrorCode } from '../contract/error.ts'
 import type { RunSourceType } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
 import type { RunState } from '../contract/state.ts'
-import type {
-  DeliveryStatus,
-  ListDeliveriesQuery,
-  WebhookEvent,
-  WebhookEventType,
+import {
+  type DeliveryStatus,
+  type ListDeliveriesQuery,
+  NO_RUN,
+  TEST_EVENT,
+  type WebhookEvent,
 } from '../contract/webhook.ts'
 import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import type { Db } from './db.ts'
@@ -35,7 +36,7 @@ export interface DeliveryRow {
   place: string
   webhook_id: string
   run_id: string
-  event_type: WebhookEventType
+  event_type: WebhookEvent['type']
   state: RunState
   source: RunSourceType
   error_code: ErrorCode | null
@@ -71,11 +72,11 @@ export interface DueDelivery
 }
 
 /** The run may have gone on since: the event that queued the delivery says why it stopped. */
-const SAID = sql`(select r.source from runs r where r.run_id = d.run_id) as source,
+const SAID = sql`coalesce((select r.source from runs r where r.run_id = d.run_id), 'API') as source,
   (select e.data #>> '{status_message,error_code}' from events e
     where e.run_id = d.run_id and e.sequence = d.sequence and e.type = 'run.state') as error_code`
 
-const COLUMNS = sql`d.delivery_id, d.place::text as place, d.webhook_id, d.run_id, d.event_type, d.state, d.status, d.attempts,
+const COLUMNS = sql`d.delivery_id, d.place::text as place, d.webhook_id, coalesce(d.run_id, ${NO_RUN}::uuid) as run_id, d.event_type, d.state, d.status, d.attempts,
   d.created_at, d.last_attempt_at, d.next_attempt_at, d.response_status, d.error, ${SAID}`
 
 /** What is sent. */
@@ -235,7 +236,25 @@ function readPosition(cursor: string): string {
   return place
 }
 
-/** Sends it once more, from now on for a day; `null` when there is none. */
+/** A test, as it went: it is tried once, and nothing but its list knows of it. */
+export async function insertTest(
+  db: Db,
+  test: Pick<DeliveryRow, 'delivery_id' | 'webhook_id' | 'created_at' | 'response_status' | 'error'>,
+): Promise<DeliveryRow> {
+  const sent_at = sql`${test.created_at.toISOString()}::timestamptz`
+  const { rows } = await sql<DeliveryRow>`
+    with d as (
+      insert into webhook_deliveries (delivery_id, webhook_id, sequence, event_type, state, status, attempts, created_at,
+        last_attempt_at, next_attempt_at, response_status, error)
+      values (${test.delivery_id}::uuid, ${test.webhook_id}::uuid, 0, ${TEST_EVENT}, 'SUCCEEDED',
+        ${test.error === null ? 'delivered' : 'failed'}, 1, ${sent_at}, ${sent_at}, null,
+        ${test.response_status}::int, ${test.error}::text) returning *)
+    select ${COLUMNS} from d`.execute(db)
+  if (!rows[0]) throw new Error('The test was not stored.')
+  return rows[0]
+}
+
+/** Sends it once more, from now on for a day; `null` when there is none, or it is a test. */
 export async function requeueDelivery(
   db: Db,
   webhook_id: string,
@@ -249,7 +268,7 @@ export async function requeueDelivery(
         and e.run_id = d.run_id and e.status = 'pending' and e.delivery_id <> d.delivery_id and e.next_attempt_at > now() + ${TAKEN})
     update webhook_deliveries d set status = 'pending', tries = 0, queued_at = clock_timestamp(),
       next_attempt_at = date_trunc('milliseconds', clock_timestamp())
-    where d.delivery_id = ${delivery_id}::uuid and d.webhook_id = ${webhook_id}::uuid returning ${COLUMNS}`.execute(
+    where d.delivery_id = ${delivery_id}::uuid and d.webhook_id = ${webhook_id}::uuid and d.run_id is not null returning ${COLUMNS}`.execute(
     db,
   )
   return rows[0] ?? null

@@ -128,6 +128,7 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   updateWebhook: { path: '/agent/webhooks/{webhook}', body: { url: 'https://receiver.invalid/' } },
   deleteWebhook: { path: '/agent/webhooks/{spare_webhook}' },
   rotateWebhookSecret: { path: '/agent/webhooks/{webhook}/rotate-secret', body: {} },
+  testWebhook: { path: '/agent/webhooks/{webhook}/test', body: {} },
   listWebhookDeliveries: { path: '/agent/webhooks/{webhook}/deliveries' },
   redeliverWebhook: { path: '/agent/webhooks/{webhook}/deliveries/{delivery}/redeliver', body: {} },
 }

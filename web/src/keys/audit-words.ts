@@ -93,6 +93,7 @@ const DEEDS: Record<string, string> = {
   updateWebhook: 'change a webhook',
   deleteWebhook: 'delete a webhook',
   rotateWebhookSecret: 'rotate the secret of a webhook',
+  testWebhook: 'send a test to a webhook',
   listWebhookDeliveries: 'read the deliveries of a webhook',
   redeliverWebhook: 'send a delivery of a webhook again',
   'GET /web/session': 'look who is signed in',

@@ -1,6 +1,6 @@
-import type { UpdateWebhookRequest, Webhook, WebhookEvent } from '@runyard/client'
+import type { UpdateWebhookRequest, Webhook, WebhookEventType } from '@runyard/client'
 
-export type EventType = WebhookEvent['type']
+export type EventType = WebhookEventType
 
 /** What a run may do that is told, in its order. */
 export const EVENTS: Record<EventType, string> = {

@@ -49,6 +49,24 @@ export const WEBHOOK_EXAMPLES = {
   updateWebhook: { client: 'webhooks.update', path, body: asked, answer: webhook },
   deleteWebhook: { client: 'webhooks.delete', path, answer: webhook },
   rotateWebhookSecret: { client: 'webhooks.rotateSecret', path, answer: { ...webhook, secret } },
+  testWebhook: {
+    client: 'webhooks.test',
+    path,
+    answer: {
+      delivery: {
+        ...delivery,
+        run_id: '00000000-0000-0000-0000-000000000000',
+        event: {
+          ...delivery.event,
+          type: 'webhook.test',
+          data: { ...delivery.event.data, run_id: '00000000-0000-0000-0000-000000000000' },
+        },
+        response_status: 200,
+      },
+      duration_ms: 143,
+      response_body: 'ok',
+    },
+  },
   listWebhookDeliveries: {
     client: 'webhooks.deliveries',
     path,

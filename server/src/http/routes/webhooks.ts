@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { v7 as uuidv7 } from 'uuid'
+import { BUDGETS } from '../../budgets/budgets.ts'
 import { AppError } from '../../contract/error.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
@@ -10,8 +12,10 @@ import {
   type WebhookDelivery,
 } from '../../contract/webhook.ts'
 import { makeWebhookSecret, openWebhookSecrets, sealWebhookSecrets } from '../../sealing/webhook-secrets.ts'
+import { createCounter } from '../../store/request-counts.ts'
 import {
   type DeliveryRow,
+  insertTest,
   listDeliveries,
   requeueDelivery,
   viewEvent,
@@ -27,7 +31,8 @@ import {
   type WebhookRow,
 } from '../../store/webhooks.ts'
 import type { Services } from '../context.ts'
-import { type Call, sendOnce, serve } from '../route.ts'
+import { consume, refuseOver } from '../request-limits.ts'
+import { type Call, readEarlier, sendOnce, serve } from '../route.ts'
 import { sendSecret } from '../sealed-answer.ts'
 
 type Created = typeof ROUTES.createWebhook | typeof ROUTES.rotateWebhookSecret
@@ -35,6 +40,7 @@ type Created = typeof ROUTES.createWebhook | typeof ROUTES.rotateWebhookSecret
 export function serveWebhooks(app: FastifyInstance, services: Services): void {
   const { store, watch, settings } = services
   const { keyring, whyNeverSent } = settings
+  const tests = createCounter(store.db, 'webhook_tests', BUDGETS.webhook_tests.most)
 
   /** Throws where nothing would ever be sent; one that is disabled may have any address, so that each can be disabled. */
   const contentOf = ({
@@ -106,6 +112,23 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
     }),
   )
 
+  serve(app, services, ROUTES.testWebhook, async (call) => {
+    const webhook = required(await findWebhook(store.db, call.params.webhook_id, call.actor))
+    const earlier = await readEarlier(store.db, call)
+    if (earlier) return earlier.body
+    refuseOver(await consume(tests, call.actor.principal_id), BUDGETS.webhook_tests)
+    const delivery_id = randomUUID()
+    const created_at = new Date()
+    // Not in the transaction of the key: a receiver may take its time.
+    const sent = await settings.sendWebhookTest(webhook, { id: delivery_id, sent_at: created_at })
+    const { response_status, error, ...answer } = sent
+    return sendOnce(store.db, call, async (db) => {
+      const { webhook_id } = webhook
+      const row = await insertTest(db, { delivery_id, webhook_id, created_at, response_status, error })
+      return { status: 200, body: { delivery: viewDelivery(row), ...answer } }
+    })
+  })
+
   serve(app, services, ROUTES.listWebhookDeliveries, async ({ params, query, actor }) => {
     const { webhook_id } = required(await findWebhook(store.db, params.webhook_id, actor))
     const { deliveries, next_cursor } = await listDeliveries(store.db, webhook_id, query)
@@ -119,7 +142,11 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
     let run_id: string | undefined
     const sent = await sendOnce(store.db, call, async (db) => {
       const row = await requeueDelivery(db, webhook_id, call.params.delivery_id)
-      if (!row) throw new AppError('resource_not_found', 'There is no delivery with this id.')
+      if (!row)
+        throw new AppError(
+          'resource_not_found',
+          'There is no delivery of an event with this id. A test is not sent again: send another one.',
+        )
       ;({ run_id } = row)
       return { status: 202, body: viewDelivery(row) }
     })

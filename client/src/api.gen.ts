@@ -4773,12 +4773,38 @@ export interface components {
         WebhookDeliveryStatus: "pending" | "delivered" | "failed";
         WebhookEvent: {
             data: {
+                /** @description Once the run has stopped: what it has changed, in files and lines. */
+                changes?: {
+                    additions: number;
+                    deletions: number;
+                    files_changed: number;
+                };
+                /** @description Who asked for the run. */
+                creator: components["schemas"]["RunCreatorInfo"];
                 /** @description Why the run became FAILED, ERROR or BLOCKED; absent if it has no such code. */
                 error_code?: components["schemas"]["ErrorCode"];
+                /**
+                 * Format: uri
+                 * @description The run's page, which needs a key; of a test the webhook's page.
+                 */
+                link: string;
+                /** @description Why the run is in its state, at most 1000 characters: a question, a call to be allowed, an error. */
+                message?: string;
+                /** @description Once the run has stopped: those that it has opened. */
+                pull_requests?: {
+                    number: number;
+                    repository: string;
+                    url: string;
+                }[];
+                /** @description Once the run has stopped: the beginning of what the agent said last, at most 1000 characters. */
+                result?: string;
                 run_id: string;
                 source: components["schemas"]["RunSourceType"];
                 /** @description What the run became by it. */
                 state: components["schemas"]["RunState"];
+                title: string;
+                /** @description Of a BLOCKED run. */
+                waits_for?: components["schemas"]["WaitsFor"];
             };
             /**
              * Format: date-time

@@ -22,6 +22,14 @@ const LIMITS: FetchLimits = {
   ...{ plain: true, limit_ms: LIMIT_MS, max_bytes: MAX_BYTES, status_alone: true, max_lookups: MAX_AT_ONCE },
 }
 
+interface SenderOptions {
+  store: Store
+  watch: Watch
+  log: Logger
+  /** What links are made of; known once the service listens. */
+  public_url: () => string
+}
+
 const rulesOf = ({ private_hosts }: Config): EgressRules => ({ hosts: null, private_hosts })
 
 /** Why nothing would ever be sent to an address, as the sender has it; `null`: it may be. */
@@ -40,16 +48,17 @@ export function createTestSender(config: Config): HttpSettings['sendWebhookTest'
 /** Sends what waits for webhooks, to public hosts and those that the operator names. Returns how to stop. */
 export function startWebhooks(
   config: Config,
-  { store, watch, log }: { store: Store; watch: Watch; log: Logger },
+  { store, watch, log, public_url }: SenderOptions,
 ): () => Promise<void> {
   const fetch = createCheckedFetch(rulesOf(config), LIMITS)
-  return startPump({ store, watch, keyring: readKeyring(config), fetch, version: config.version, log })
+  const { version } = config
+  return startPump({ store, watch, keyring: readKeyring(config), fetch, version, public_url, log })
 }
 
 /** Answers on GitHub for triggers, at the hosts of the secrets that they name. Returns how to stop. */
 export function startGitHubReplies(
   config: Config,
-  { store, watch, log, public_url }: { store: Store; watch: Watch; log: Logger; public_url: () => string },
+  { store, watch, log, public_url }: SenderOptions,
 ): () => Promise<void> {
   const fetch = createCheckedFetch(rulesOf(config), { limit_ms: API_LIMIT_MS })
   const { git_hosts } = config

@@ -75,10 +75,15 @@ describe('webhooks', () => {
     await until('the last event', () => receiver.typesOf(run_id).length === 3)
     assert.deepEqual(receiver.typesOf(run_id), LIFE)
     const client = new Runyard({ apiKey: 'none', baseURL: service.base_url, webhookSecret: secret })
+    const { title, creator } = await other.get(run_id)
     for (const { body, headers, event } of receiver.received) {
       assert.deepEqual(await client.webhooks.unwrap(body, headers), event)
       new StandardWebhook(secret).verify(body, headers as Record<string, string>)
-      assert.deepEqual(Object.keys(event.data), ['run_id', 'state', 'source'])
+      const { data } = event
+      assert.deepEqual(
+        [data.title, data.link, data.creator],
+        [title, `${new URL(service.base_url).origin}/sessions/${run_id}`, creator],
+      )
       assert.equal(event.data.source, 'API')
       assert.match(headers['user-agent'] ?? '', /^Runyard\//)
       assert.equal(headers['content-type'], 'application/json')
@@ -126,9 +131,35 @@ describe('webhooks', () => {
       `/agent/webhooks/${webhook.webhook_id}/deliveries/${failed?.delivery_id}/redeliver`,
     )
     await until('it to arrive', async () => (await deliveriesOf(owner, webhook))[0]?.status === 'delivered')
-    const data = { run_id, state: 'FAILED', source: 'API', error_code: 'environment_setup_failed' }
-    assert.deepEqual(failed?.event.data, data)
-    assert.deepEqual(receiver.received.at(-1)?.event.data, data)
+    const { title, link, creator, ...data } = failed?.event.data ?? assert.fail()
+    assert.match(data.message ?? '', /exit 7/)
+    assert.deepEqual(data, {
+      ...{ run_id, state: 'FAILED', source: 'API', error_code: 'environment_setup_failed' },
+      message: data.message,
+    })
+    assert.deepEqual(receiver.received.at(-1)?.event.data, { ...data, title, link, creator })
+    await remove(webhook)
+  })
+
+  test('tell the title of a run, and what became of it once it has stopped', async () => {
+    answer = well
+    const webhook = await listen(owner, receiver.url, { events: ['run.created', 'run.succeeded'] })
+    const title = 'A title of its own'
+    const run_id = await owner.create({ prompt: shell('true'), title })
+    await owner.ended(run_id)
+    await until('both', () => receiver.typesOf(run_id).length === 2)
+    const [created, ended] = receiver.received
+      .filter(({ event }) => event.data.run_id === run_id)
+      .map(({ event }) => event.data)
+    assert.deepEqual([created?.title, ended?.title], [title, title])
+    assert.deepEqual(Object.keys(created ?? {}).sort(), [
+      'creator',
+      'link',
+      'run_id',
+      'source',
+      'state',
+      'title',
+    ])
     await remove(webhook)
   })
 

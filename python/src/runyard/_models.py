@@ -1407,11 +1407,18 @@ WebhookDeliveryStatus = TypeAliasType(
 """`pending`: it waits, or is tried again. `failed`: given up."""
 
 
-class WebhookEventData(WireModel):
-    run_id: str
-    state: RunState
-    source: RunSourceType
-    error_code: ErrorCode | None = None
+class WebhookEventDataChanges(WireModel):
+    """Once the run has stopped: what it has changed, in files and lines."""
+
+    files_changed: int
+    additions: int
+    deletions: int
+
+
+class WebhookEventDataPullRequest(WireModel):
+    url: str
+    number: int
+    repository: str
 
 
 WebhookEventType = TypeAliasType(
@@ -2372,24 +2379,23 @@ class Webhook(WireModel):
     scope: WebhookScope
 
 
-class WebhookEvent(WireModel):
-    type: (
-        Literal[
-            "run.created",
-            "run.started",
-            "run.blocked",
-            "run.succeeded",
-            "run.failed",
-            "run.errored",
-            "run.cancelled",
-            "webhook.test",
-        ]
-        | str
-    )
-    """`webhook.test`: somebody tries the webhook; its `run_id` is all zeros, since it is about no run."""
-    timestamp: datetime
-    """When it happened."""
-    data: WebhookEventData
+class WebhookEventData(WireModel):
+    run_id: str
+    state: RunState
+    source: RunSourceType
+    error_code: ErrorCode | None = None
+    title: str
+    link: str
+    """The run's page, which needs a key; of a test the webhook's page."""
+    creator: RunCreatorInfo
+    message: str | None = None
+    """Why the run is in its state, at most 1000 characters: a question, a call to be allowed, an error."""
+    waits_for: WaitsFor | None = None
+    result: str | None = None
+    """Once the run has stopped: the beginning of what the agent said last, at most 1000 characters."""
+    changes: WebhookEventDataChanges | None = None
+    pull_requests: list[WebhookEventDataPullRequest] | None = None
+    """Once the run has stopped: those that it has opened."""
 
 
 class WebhookWithSecret(WireModel):
@@ -3050,32 +3056,24 @@ class UsageEvent(WireModel):
     data: UsageEventData
 
 
-class WebhookDelivery(WireModel):
-    delivery_id: str
-    """The `webhook-id` of the request: the same each time it is tried."""
-    webhook_id: str
-    run_id: str
-    event: WebhookEvent
-    status: WebhookDeliveryStatus
-    attempts: int
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    last_attempt_at: datetime | None
-    """RFC 3339, UTC, milliseconds."""
-    next_attempt_at: datetime | None
-    """RFC 3339, UTC, milliseconds."""
-    response_status: int | None
-    """Of the last attempt that was answered."""
-    error: str | None
-    """Why the last attempt did not go well."""
-
-
-class WebhookTest(WireModel):
-    delivery: WebhookDelivery
-    duration_ms: int
-    """From the request until its answer was read, or given up."""
-    response_body: str | None
-    """The first 1000 characters of the answer, without control characters; null if there was none."""
+class WebhookEvent(WireModel):
+    type: (
+        Literal[
+            "run.created",
+            "run.started",
+            "run.blocked",
+            "run.succeeded",
+            "run.failed",
+            "run.errored",
+            "run.cancelled",
+            "webhook.test",
+        ]
+        | str
+    )
+    """`webhook.test`: somebody tries the webhook; its `run_id` is all zeros, since it is about no run."""
+    timestamp: datetime
+    """When it happened."""
+    data: WebhookEventData
 
 
 ArtifactItem = TypeAliasType(
@@ -3119,11 +3117,6 @@ class DebugEndedEvent(WireModel):
     occurred_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: DebugEndedEventData
-
-
-class ListDeliveriesResponse(WireModel):
-    deliveries: list[WebhookDelivery]
-    page_info: PageInfo
 
 
 class ListSchedulesResponse(WireModel):
@@ -3210,6 +3203,34 @@ class RunStateEvent(WireModel):
     data: RunStateEventData
 
 
+class WebhookDelivery(WireModel):
+    delivery_id: str
+    """The `webhook-id` of the request: the same each time it is tried."""
+    webhook_id: str
+    run_id: str
+    event: WebhookEvent
+    status: WebhookDeliveryStatus
+    attempts: int
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    last_attempt_at: datetime | None
+    """RFC 3339, UTC, milliseconds."""
+    next_attempt_at: datetime | None
+    """RFC 3339, UTC, milliseconds."""
+    response_status: int | None
+    """Of the last attempt that was answered."""
+    error: str | None
+    """Why the last attempt did not go well."""
+
+
+class WebhookTest(WireModel):
+    delivery: WebhookDelivery
+    duration_ms: int
+    """From the request until its answer was read, or given up."""
+    response_body: str | None
+    """The first 1000 characters of the answer, without control characters; null if there was none."""
+
+
 class ClaudeHarnessUsage(WireModel):
     harness: Literal["CLAUDE_CODE"]
     capturedAt: datetime
@@ -3240,6 +3261,11 @@ HarnessUsage = TypeAliasType(
         ClaudeHarnessUsage | CodexHarnessUsage | UnknownHarnessUsage, Field(union_mode="left_to_right")
     ],
 )
+
+
+class ListDeliveriesResponse(WireModel):
+    deliveries: list[WebhookDelivery]
+    page_info: PageInfo
 
 
 class ListRunsResponse(WireModel):

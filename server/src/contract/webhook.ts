@@ -3,7 +3,7 @@ import { ErrorCode } from './error.ts'
 import { PageInfo, paging } from './page-info.ts'
 import { RunCreatorInfo, RunSourceType } from './run.ts'
 import { shownOnce } from './shown-once.ts'
-import { RunState } from './state.ts'
+import { RunState, WaitsFor } from './state.ts'
 import { Timestamp } from './timestamp.ts'
 
 /** Of what a receiver answers to a test. */
@@ -25,7 +25,10 @@ export type WebhookEventType = z.infer<typeof WebhookEventType>
 export const TEST_EVENT = 'webhook.test'
 export const NO_RUN = '00000000-0000-0000-0000-000000000000'
 
-/** What a webhook is sent: thin, so that its receiver reads the run as it is by then. Signed as Standard Webhooks say. */
+/** Of what an agent said, and of why a run is in its state: enough for a message in a chat. */
+export const SUMMARY_MAX = 1_000
+
+/** What a webhook is sent: enough for a message to people. Signed as Standard Webhooks say. */
 export const WebhookEvent = z
   .object({
     type: z.enum([...WEBHOOK_EVENTS, TEST_EVENT]).meta({
@@ -40,6 +43,30 @@ export const WebhookEvent = z
       error_code: ErrorCode.optional().meta({
         description: 'Why the run became FAILED, ERROR or BLOCKED; absent if it has no such code.',
       }),
+      title: z.string(),
+      link: z.url().meta({ description: "The run's page, which needs a key; of a test the webhook's page." }),
+      creator: RunCreatorInfo.meta({ description: 'Who asked for the run.' }),
+      message: z
+        .string()
+        .optional()
+        .meta({
+          description: `Why the run is in its state, at most ${SUMMARY_MAX} characters: a question, a call to be allowed, an error.`,
+        }),
+      waits_for: WaitsFor.optional().meta({ description: 'Of a BLOCKED run.' }),
+      result: z
+        .string()
+        .optional()
+        .meta({
+          description: `Once the run has stopped: the beginning of what the agent said last, at most ${SUMMARY_MAX} characters.`,
+        }),
+      changes: z
+        .object({ files_changed: z.int(), additions: z.int(), deletions: z.int() })
+        .optional()
+        .meta({ description: 'Once the run has stopped: what it has changed, in files and lines.' }),
+      pull_requests: z
+        .array(z.object({ url: z.string(), number: z.int(), repository: z.string() }))
+        .optional()
+        .meta({ description: 'Once the run has stopped: those that it has opened.' }),
     }),
   })
   .meta({ id: 'WebhookEvent' })

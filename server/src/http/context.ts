@@ -5,7 +5,7 @@ import type { HarnessTraits } from '../contract/harness-fields.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
 import type { MergePullRequestRequest, PullRequestItem } from '../contract/pull-request.ts'
-import type { WebhookTest } from '../contract/webhook.ts'
+import type { WebhookEvent, WebhookTest } from '../contract/webhook.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import type { Store } from '../store/db.ts'
 import type { OpenRunMaxima } from '../store/quotas.ts'
@@ -75,7 +75,7 @@ export interface HttpSettings {
   /** Sends a test to a webhook once, and says what came back. Throws if its secret does not open. */
   sendWebhookTest: (
     webhook: Pick<WebhookRow, 'webhook_id' | 'url' | 'sealed'>,
-    test: { id: string; sent_at: Date },
+    test: { id: string; event: WebhookEvent },
   ) => Promise<Pick<DeliveryRow, 'response_status' | 'error'> & Omit<WebhookTest, 'delivery'>>
   /** Whether a git host speaks GitHub's API. */
   isGitHub: (host: string) => boolean

@@ -15,6 +15,7 @@ import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import type { Db } from './db.ts'
 import { removeInParts } from './remove-in-parts.ts'
 import { json } from './storable.ts'
+import { type EventFacts, FACTS, TEST_TITLE, viewFacts } from './webhook-facts.ts'
 
 /** On their way at once from one process. */
 export const MAX_AT_ONCE = BUDGETS.webhook_sends.in_all
@@ -40,6 +41,7 @@ export interface DeliveryRow {
   state: RunState
   source: RunSourceType
   error_code: ErrorCode | null
+  facts: EventFacts
   status: DeliveryStatus
   attempts: number
   created_at: Date
@@ -60,6 +62,7 @@ export interface DueDelivery
     | 'state'
     | 'source'
     | 'error_code'
+    | 'facts'
     | 'attempts'
     | 'created_at'
   > {
@@ -74,27 +77,46 @@ export interface DueDelivery
 /** The run may have gone on since: the event that queued the delivery says why it stopped. */
 const SAID = sql`coalesce((select r.source from runs r where r.run_id = d.run_id), 'API') as source,
   (select e.data #>> '{status_message,error_code}' from events e
-    where e.run_id = d.run_id and e.sequence = d.sequence and e.type = 'run.state') as error_code`
+    where e.run_id = d.run_id and e.sequence = d.sequence and e.type = 'run.state') as error_code, ${FACTS}`
 
 const COLUMNS = sql`d.delivery_id, d.place::text as place, d.webhook_id, coalesce(d.run_id, ${NO_RUN}::uuid) as run_id, d.event_type, d.state, d.status, d.attempts,
   d.created_at, d.last_attempt_at, d.next_attempt_at, d.response_status, d.error, ${SAID}`
 
-/** What is sent. */
-export const viewEvent = ({
-  event_type,
-  created_at,
-  run_id,
-  state,
-  source,
-  error_code,
-}: Pick<
+type Told = Pick<
   DeliveryRow,
-  'event_type' | 'created_at' | 'run_id' | 'state' | 'source' | 'error_code'
->): WebhookEvent => ({
-  type: event_type,
-  timestamp: created_at.toISOString(),
-  data: { run_id, state, source, ...(error_code === null ? {} : { error_code }) },
-})
+  'webhook_id' | 'event_type' | 'created_at' | 'run_id' | 'state' | 'source' | 'error_code' | 'facts'
+>
+
+/** What is sent. `public_url`: what links are made of. */
+export function viewEvent(told: Told, public_url: string): WebhookEvent {
+  const { event_type, created_at, run_id, state, source, error_code, facts, webhook_id } = told
+  const path = event_type === TEST_EVENT ? `/webhooks/${webhook_id}` : `/sessions/${run_id}`
+  return {
+    type: event_type,
+    timestamp: created_at.toISOString(),
+    data: {
+      ...{ run_id, state, source, ...(error_code === null ? {} : { error_code }) },
+      ...{ link: public_url + path, ...viewFacts(facts) },
+    },
+  }
+}
+
+/** What a test is sent. */
+export const viewTest = (
+  test: Pick<DeliveryRow, 'webhook_id' | 'created_at'> & Pick<EventFacts, 'creator'>,
+  public_url: string,
+): WebhookEvent => {
+  const nothing = { message: null, waits_for: null, result: null, changes: null, pull_requests: null }
+  const facts = { title: TEST_TITLE, creator: test.creator, ...nothing }
+  const about = {
+    event_type: TEST_EVENT,
+    run_id: NO_RUN,
+    state: 'SUCCEEDED',
+    source: 'API',
+    error_code: null,
+  } as const
+  return viewEvent({ ...test, ...about, facts }, public_url)
+}
 
 /** Due or not. */
 export const DELIVERIES_WAIT = sql<boolean>`exists (select from webhook_deliveries where status = 'pending')`

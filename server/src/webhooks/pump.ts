@@ -28,6 +28,8 @@ export interface PumpOptions {
   keyring: Keyring
   fetch: CheckedFetch
   version: string
+  /** What links are made of. */
+  public_url: () => string
   log: Logger
 }
 
@@ -55,7 +57,7 @@ export function startPump(options: PumpOptions): () => Promise<void> {
 }
 
 async function deliver(
-  { store, keyring, fetch, version }: PumpOptions,
+  { store, keyring, fetch, version, public_url }: PumpOptions,
   due: DueDelivery,
   cut: AbortSignal,
 ): Promise<void> {
@@ -79,7 +81,7 @@ async function deliver(
   const { delivery_id: id, url } = due
   const answer = await sendSigned(
     { fetch, version, signal: cut },
-    { id, url, secrets, event: viewEvent(due) },
+    { id, url, secrets, event: viewEvent(due, public_url()) },
   )
   const { error, response_status, is_gone } = answer
   if (error === null) return markDelivered(store.db, due, response_status)

@@ -1,4 +1,4 @@
-import { NO_RUN, TEST_BODY_MAX, TEST_EVENT, type WebhookEvent } from '../contract/webhook.ts'
+import { TEST_BODY_MAX, type WebhookEvent } from '../contract/webhook.ts'
 import type { CheckedFetch } from '../gateway/checked-fetch.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { openWebhookSecrets } from '../sealing/webhook-secrets.ts'
@@ -15,14 +15,9 @@ export interface SentTest {
 export async function sendTest(
   { keyring, fetch, version }: { keyring: Keyring; fetch: CheckedFetch; version: string },
   { webhook_id, url, sealed }: { webhook_id: string; url: string; sealed: Uint8Array },
-  { id, sent_at }: { id: string; sent_at: Date },
+  { id, event }: { id: string; event: WebhookEvent },
 ): Promise<SentTest> {
   const { current } = openWebhookSecrets(keyring, webhook_id, sealed)
-  const event: WebhookEvent = {
-    type: TEST_EVENT,
-    timestamp: sent_at.toISOString(),
-    data: { run_id: NO_RUN, state: 'SUCCEEDED', source: 'API' },
-  }
   const began = performance.now()
   const { response_status, error, body } = await sendSigned(
     { fetch, version },

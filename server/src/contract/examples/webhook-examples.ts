@@ -28,7 +28,17 @@ const delivery = {
   event: {
     type: 'run.succeeded',
     timestamp: '2026-11-24T09:17:41.093Z',
-    data: { run_id: RUN_ID, state: 'SUCCEEDED', source: 'API' },
+    data: {
+      ...{ run_id: RUN_ID, state: 'SUCCEEDED', source: 'API' },
+      ...{
+        title: 'Fix the flaky login test',
+        link: `https://runyard.acme.example/sessions/${RUN_ID}`,
+        creator: LENA,
+      },
+      result: 'The test waited for a fixed time. It now waits for the session cookie.',
+      changes: { files_changed: 2, additions: 12, deletions: 3 },
+      pull_requests: [{ url: 'https://github.com/acme/site/pull/214', number: 214, repository: 'acme/site' }],
+    },
   },
   status: 'delivered',
   attempts: 1,
@@ -59,7 +69,11 @@ export const WEBHOOK_EXAMPLES = {
         event: {
           ...delivery.event,
           type: 'webhook.test',
-          data: { ...delivery.event.data, run_id: '00000000-0000-0000-0000-000000000000' },
+          data: {
+            ...{ run_id: '00000000-0000-0000-0000-000000000000', state: 'SUCCEEDED', source: 'API' },
+            ...{ title: 'Test of this webhook', creator: LENA },
+            link: `https://runyard.acme.example/webhooks/${WEBHOOK_ID}`,
+          },
         },
         response_status: 200,
       },

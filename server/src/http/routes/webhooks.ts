@@ -19,6 +19,7 @@ import {
   listDeliveries,
   requeueDelivery,
   viewEvent,
+  viewTest,
 } from '../../store/webhook-deliveries.ts'
 import {
   deleteWebhook,
@@ -117,22 +118,26 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
     const earlier = await readEarlier(store.db, call)
     if (earlier) return earlier.body
     refuseOver(await consume(tests, call.actor.principal_id), BUDGETS.webhook_tests)
+    const { webhook_id, creator } = webhook
     const delivery_id = randomUUID()
     const created_at = new Date()
+    const event = viewTest({ webhook_id, creator, created_at }, settings.public_url)
     // Not in the transaction of the key: a receiver may take its time.
-    const sent = await settings.sendWebhookTest(webhook, { id: delivery_id, sent_at: created_at })
+    const sent = await settings.sendWebhookTest(webhook, { id: delivery_id, event })
     const { response_status, error, ...answer } = sent
     return sendOnce(store.db, call, async (db) => {
-      const { webhook_id } = webhook
       const row = await insertTest(db, { delivery_id, webhook_id, created_at, response_status, error })
-      return { status: 200, body: { delivery: viewDelivery(row), ...answer } }
+      return { status: 200, body: { delivery: viewDelivery(row, settings.public_url), ...answer } }
     })
   })
 
   serve(app, services, ROUTES.listWebhookDeliveries, async ({ params, query, actor }) => {
     const { webhook_id } = required(await findWebhook(store.db, params.webhook_id, actor))
     const { deliveries, next_cursor } = await listDeliveries(store.db, webhook_id, query)
-    return { deliveries: deliveries.map(viewDelivery), page_info: pageInfo(next_cursor) }
+    return {
+      deliveries: deliveries.map((row) => viewDelivery(row, settings.public_url)),
+      page_info: pageInfo(next_cursor),
+    }
   })
 
   serve(app, services, ROUTES.redeliverWebhook, async (call) => {
@@ -148,7 +153,7 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
           'There is no delivery of an event with this id. A test is not sent again: send another one.',
         )
       ;({ run_id } = row)
-      return { status: 202, body: viewDelivery(row) }
+      return { status: 202, body: viewDelivery(row, settings.public_url) }
     })
     // Wakes the senders, which rest while nothing is pending.
     if (run_id !== undefined) watch.touchRun(run_id)
@@ -182,11 +187,11 @@ const viewWebhook = (row: WebhookRow): Webhook => ({
   scope: { type: row.scope, ...(row.scope === 'User' ? { uid: row.creator.uid } : {}) },
 })
 
-const viewDelivery = (row: DeliveryRow): WebhookDelivery => ({
+const viewDelivery = (row: DeliveryRow, public_url: string): WebhookDelivery => ({
   delivery_id: row.delivery_id,
   webhook_id: row.webhook_id,
   run_id: row.run_id,
-  event: viewEvent(row),
+  event: viewEvent(row, public_url),
   status: row.status,
   attempts: row.attempts,
   created_at: row.created_at.toISOString(),

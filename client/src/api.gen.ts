@@ -2450,11 +2450,13 @@ export interface components {
             description?: string | null;
             /** @description Default true. */
             enabled?: boolean;
-            /** @description Default: all. */
+            /** @description Default: all; for messages to people `run.blocked` and the four that tell of an end. */
             events?: components["schemas"]["WebhookEventType"][];
+            /** @description Default: `email` for a mailto address, else `runyard`. */
+            format?: components["schemas"]["WebhookFormat"];
             /** @description Default true: runs of the team. False: a personal one, of your own runs, personal ones too. */
             team?: boolean;
-            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400, unless the webhook is disabled. */
+            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. With `mailto:`, an e-mail address of a domain that the operator names (RUNYARD_MAIL_DOMAINS). An address to which nothing would ever be sent is a 400, unless the webhook is disabled. */
             url: string;
         };
         DebugEndedEvent: {
@@ -4511,9 +4513,11 @@ export interface components {
             description?: string | null;
             /** @description Default true. */
             enabled?: boolean;
-            /** @description Default: all. */
+            /** @description Default: all; for messages to people `run.blocked` and the four that tell of an end. */
             events?: components["schemas"]["WebhookEventType"][];
-            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400, unless the webhook is disabled. */
+            /** @description Default: `email` for a mailto address, else `runyard`. */
+            format?: components["schemas"]["WebhookFormat"];
+            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. With `mailto:`, an e-mail address of a domain that the operator names (RUNYARD_MAIL_DOMAINS). An address to which nothing would ever be sent is a 400, unless the webhook is disabled. */
             url: string;
         };
         Usage: {
@@ -4733,6 +4737,7 @@ export interface components {
             events: components["schemas"]["WebhookEventType"][];
             /** @description Since when no delivery has gone well. After five days it is disabled. */
             failing_since: string | null;
+            format: components["schemas"]["WebhookFormat"];
             scope: {
                 /** @enum {string} */
                 type: "User" | "Team";
@@ -4760,7 +4765,7 @@ export interface components {
             event: components["schemas"]["WebhookEvent"];
             last_attempt_at: string | null;
             next_attempt_at: string | null;
-            /** @description Of the last attempt that was answered. */
+            /** @description Of the last attempt that was answered: by HTTP, or by the mail server. */
             response_status: number | null;
             run_id: string;
             status: components["schemas"]["WebhookDeliveryStatus"];
@@ -4819,6 +4824,11 @@ export interface components {
         };
         /** @enum {string} */
         WebhookEventType: "run.created" | "run.started" | "run.blocked" | "run.succeeded" | "run.failed" | "run.errored" | "run.cancelled";
+        /**
+         * @description `runyard`: the event itself. `slack`, `discord`, `teams`: a message, as incoming webhooks of these chats take it. `email`: a letter, for `mailto:` addresses.
+         * @enum {string}
+         */
+        WebhookFormat: "runyard" | "slack" | "discord" | "teams" | "email";
         WebhookTest: {
             /** @description As the deliveries list it: `delivered` or `failed`. */
             delivery: components["schemas"]["WebhookDelivery"];
@@ -4841,6 +4851,7 @@ export interface components {
             events: components["schemas"]["WebhookEventType"][];
             /** @description Since when no delivery has gone well. After five days it is disabled. */
             failing_since: string | null;
+            format: components["schemas"]["WebhookFormat"];
             scope: {
                 /** @enum {string} */
                 type: "User" | "Team";

@@ -217,6 +217,7 @@ export {
   type WebhookDeliveryStatus,
   type WebhookEvent,
   type WebhookEventType,
+  type WebhookFormat,
   type WebhookTest,
   type WebhookWithSecret,
 } from './schemas.ts'

@@ -151,6 +151,7 @@ export type Webhook = Schemas['Webhook']
 export type WebhookDelivery = Schemas['WebhookDelivery']
 export type WebhookDeliveryStatus = Schemas['WebhookDeliveryStatus']
 export type WebhookEvent = Schemas['WebhookEvent']
+export type WebhookFormat = Schemas['WebhookFormat']
 export type WebhookTest = Schemas['WebhookTest']
 export type WebhookEventType = Schemas['WebhookEventType']
 /** With what its deliveries are signed with. */

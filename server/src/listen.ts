@@ -85,7 +85,7 @@ export function buildFace(options: ListenOptions): Face {
     default_pool: config.pool,
     harnesses: listHarnesses(config),
     whyNeverSent: judgeReceiver(config),
-    sendWebhookTest: createTestSender(config),
+    sendWebhookTest: createTestSender(config, public_url),
     isGitHub: (host) => kindOf(host, config.git_hosts) === 'github',
     ...(config.images
       ? { images: { patterns: [...config.images, config.default_image ?? DEFAULT_IMAGE], local: false } }

@@ -148,6 +148,42 @@ describe('the pages of hooks', { skip }, () => {
     assert.deepEqual(complaints, [])
   })
 
+  test('a webhook is made for a chat and for a mailbox, which are told what needs somebody', async () => {
+    await using opened = await openPage(service, { at: '/webhooks/new' })
+    const { page, complaints } = opened
+    const events = page.getByRole('group', { name: 'Sent when a run' }).getByRole('checkbox')
+    const chosen = () => events.evaluateAll((boxes) => boxes.filter((box) => box.matches(':checked')).length)
+    await page.getByLabel('Address').fill(`http://${receiver.host}/chat`)
+    assert.equal(await chosen(), 7)
+    await page.getByLabel('What is sent').selectOption('slack')
+    assert.equal(await chosen(), 5)
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Create the webhook' }).click()
+    await page.getByText('Created. Open it and send a test.').waitFor()
+    await page.getByRole('link', { name: 'Open the webhook' }).click()
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await page.getByRole('status').filter({ hasText: 'The test arrived' }).waitFor()
+    assert.match(receiver.received.at(-1)?.body ?? '', /^\{"text":"\*Test:\*/)
+    await page.getByLabel('Description').fill('Ours')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    assert.equal(await page.getByLabel('What is sent').inputValue(), 'slack')
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the webhook' }).click()
+    await page.getByRole('link', { name: 'New webhook' }).click()
+    await page.getByLabel('Address').fill('lena@example.com')
+    assert.equal(await page.getByLabel('What is sent').count(), 0)
+    assert.equal(await chosen(), 5)
+    await page.getByRole('button', { name: 'Create the webhook' }).click()
+    // This service has no mail server.
+    await page.getByRole('alert').filter({ hasText: 'E-mail is not set up here' }).waitFor()
+    await checkAccess(page)
+    assert.deepEqual(
+      complaints.filter((text) => !text.includes('400')),
+      [],
+    )
+  })
+
   test('a webhook is told what was chosen, moved to another address, sent to again and read to its end', async () => {
     await using opened = await openPage(service, { at: '/webhooks' })
     const { page, complaints } = opened

@@ -1436,6 +1436,10 @@ WebhookEventType = TypeAliasType(
 )
 
 
+WebhookFormat = TypeAliasType("WebhookFormat", Literal["runyard", "slack", "discord", "teams", "email"] | str)
+"""`runyard`: the event itself. `slack`, `discord`, `teams`: a message, as incoming webhooks of these chats take it. `email`: a letter, for `mailto:` addresses."""
+
+
 class WebhookScope(WireModel):
     type: Literal["User", "Team"] | str
     uid: str | None = None
@@ -1710,9 +1714,10 @@ class CreateAgentIdentityRequestMemory(WireModel):
 
 class CreateWebhookRequest(WireModel):
     url: str
-    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400, unless the webhook is disabled."""
+    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. With `mailto:`, an e-mail address of a domain that the operator names (RUNYARD_MAIL_DOMAINS). An address to which nothing would ever be sent is a 400, unless the webhook is disabled."""
     events: list[WebhookEventType] | None = None
-    """Default: all."""
+    """Default: all; for messages to people `run.blocked` and the four that tell of an end."""
+    format: WebhookFormat | None = None
     description: str | None = None
     enabled: bool | None = None
     """Default true."""
@@ -2318,9 +2323,10 @@ class UpdateAgentIdentityRequestMemory(WireModel):
 
 class UpdateWebhookRequest(WireModel):
     url: str
-    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400, unless the webhook is disabled."""
+    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. With `mailto:`, an e-mail address of a domain that the operator names (RUNYARD_MAIL_DOMAINS). An address to which nothing would ever be sent is a 400, unless the webhook is disabled."""
     events: list[WebhookEventType] | None = None
-    """Default: all."""
+    """Default: all; for messages to people `run.blocked` and the four that tell of an end."""
+    format: WebhookFormat | None = None
     description: str | None = None
     enabled: bool | None = None
     """Default true."""
@@ -2365,6 +2371,7 @@ class Webhook(WireModel):
     webhook_id: str
     url: str
     events: list[WebhookEventType]
+    format: WebhookFormat
     description: str | None = None
     enabled: bool
     disabled_reason: str | None = None
@@ -2402,6 +2409,7 @@ class WebhookWithSecret(WireModel):
     webhook_id: str
     url: str
     events: list[WebhookEventType]
+    format: WebhookFormat
     description: str | None = None
     enabled: bool
     disabled_reason: str | None = None
@@ -3218,7 +3226,7 @@ class WebhookDelivery(WireModel):
     next_attempt_at: datetime | None
     """RFC 3339, UTC, milliseconds."""
     response_status: int | None
-    """Of the last attempt that was answered."""
+    """Of the last attempt that was answered: by HTTP, or by the mail server."""
     error: str | None
     """Why the last attempt did not go well."""
 

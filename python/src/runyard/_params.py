@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SessionSharing,
         TriggerReply,
         WebhookEventType,
+        WebhookFormat,
     )
 
 
@@ -870,9 +871,11 @@ class UpdateWebhookParams(RequestOptions, total=False):
     """What a webhook is made of."""
 
     url: Required[str]
-    """Where events are sent: https."""
+    """Where events are sent: https, or `mailto:` and an e-mail address."""
     events: Sequence[WebhookEventType]
-    """Default: all."""
+    """Default: all; for messages to people `run.blocked` and the four that tell of an end."""
+    format: WebhookFormat
+    """Default: `email` for a mailto address, else `runyard`."""
     description: str | None
     enabled: bool
     """Default True."""

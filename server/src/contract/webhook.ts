@@ -72,18 +72,38 @@ export const WebhookEvent = z
   .meta({ id: 'WebhookEvent' })
 export type WebhookEvent = z.infer<typeof WebhookEvent>
 
+/** What runs do that somebody may have to act on, and how they end: what a message to people is sent for, unless told otherwise. */
+export const NOTICE_EVENTS = WEBHOOK_EVENTS.filter((type) => type !== 'run.created' && type !== 'run.started')
+
+export const WebhookFormat = z.enum(['runyard', 'slack', 'discord', 'teams', 'email']).meta({
+  id: 'WebhookFormat',
+  description:
+    '`runyard`: the event itself. `slack`, `discord`, `teams`: a message, as incoming webhooks of these chats take it. `email`: a letter, for `mailto:` addresses.',
+})
+export type WebhookFormat = z.infer<typeof WebhookFormat>
+
+/** One address as `mailto:` has it, without what could add a header or a second address. */
+const MAILTO = /^mailto:([A-Za-z0-9.!$&'*+/=_{|}~-]{1,64}@([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*))$/
+
+/** `null`: it is no e-mail address. */
+export function readMailto(url: string): { address: string; domain: string } | null {
+  const [, address, domain] = MAILTO.exec(url) ?? []
+  return address && domain ? { address, domain: domain.toLowerCase() } : null
+}
+
 const Target = z
   .string()
   .max(2048)
   .refine((text) => {
+    if (readMailto(text)) return true
     const url = URL.parse(text)
     return url !== null && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.hash
-  }, 'must be an https address, without a user name and without "#"')
+  }, 'must be an https address, without a user name and without "#", or mailto: and one e-mail address')
 
 const writable = {
   url: Target.meta({
     description:
-      'Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400, unless the webhook is disabled.',
+      'Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. With `mailto:`, an e-mail address of a domain that the operator names (RUNYARD_MAIL_DOMAINS). An address to which nothing would ever be sent is a 400, unless the webhook is disabled.',
   }),
   events: z
     .array(WebhookEventType)
@@ -91,7 +111,12 @@ const writable = {
     .max(WEBHOOK_EVENTS.length)
     .overwrite((events) => [...new Set(events)])
     .optional()
-    .meta({ description: 'Default: all.' }),
+    .meta({
+      description: 'Default: all; for messages to people `run.blocked` and the four that tell of an end.',
+    }),
+  format: WebhookFormat.optional().meta({
+    description: 'Default: `email` for a mailto address, else `runyard`.',
+  }),
   description: z.string().max(1024).nullable().optional(),
   enabled: z.boolean().optional().meta({ description: 'Default true.' }),
 }
@@ -115,6 +140,7 @@ export const Webhook = z
     webhook_id: z.string(),
     url: z.string(),
     events: z.array(WebhookEventType),
+    format: WebhookFormat,
     description: z.string().optional(),
     enabled: z.boolean(),
     disabled_reason: z.string().optional().meta({
@@ -162,7 +188,10 @@ export const WebhookDelivery = z
     created_at: Timestamp,
     last_attempt_at: Timestamp.nullable(),
     next_attempt_at: Timestamp.nullable(),
-    response_status: z.int().nullable().meta({ description: 'Of the last attempt that was answered.' }),
+    response_status: z
+      .int()
+      .nullable()
+      .meta({ description: 'Of the last attempt that was answered: by HTTP, or by the mail server.' }),
     error: z.string().nullable().meta({ description: 'Why the last attempt did not go well.' }),
   })
   .meta({ id: 'WebhookDelivery' })

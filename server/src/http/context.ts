@@ -74,8 +74,11 @@ export interface HttpSettings {
   whyNeverSent: (url: string) => string | null
   /** Sends a test to a webhook once, and says what came back. Throws if its secret does not open. */
   sendWebhookTest: (
-    webhook: Pick<WebhookRow, 'webhook_id' | 'url' | 'sealed'>,
-    test: { id: string; event: WebhookEvent },
+    test: Pick<WebhookRow, 'webhook_id' | 'url' | 'format' | 'sealed'> & {
+      delivery_id: string
+      set_up_by: string
+      event: WebhookEvent
+    },
   ) => Promise<Pick<DeliveryRow, 'response_status' | 'error'> & Omit<WebhookTest, 'delivery'>>
   /** Whether a git host speaks GitHub's API. */
   isGitHub: (host: string) => boolean

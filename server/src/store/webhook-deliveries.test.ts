@@ -33,7 +33,7 @@ onEitherDatabase('deliveries', (open) => {
     const webhook_id = uuidv7()
     await insertWebhook(db, {
       ...{ webhook_id, creator_id, scope: 'Team', url: 'https://example.com/', events: [...WEBHOOK_EVENTS] },
-      ...{ description: null, enabled: true, sealed: Buffer.from('x') },
+      ...{ format: 'runyard', description: null, enabled: true, sealed: Buffer.from('x') },
     })
     return webhook_id
   }

@@ -10,6 +10,7 @@ import {
   NO_RUN,
   TEST_EVENT,
   type WebhookEvent,
+  type WebhookFormat,
 } from '../contract/webhook.ts'
 import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import type { Db } from './db.ts'
@@ -67,6 +68,9 @@ export interface DueDelivery
     | 'created_at'
   > {
   url: string
+  format: WebhookFormat
+  /** Who set the webhook up. */
+  set_up_by: string
   sealed: Uint8Array
   /** This one included, since it was queued. */
   tries: number
@@ -163,9 +167,11 @@ export async function takeDeliveries(
       update webhook_deliveries d set attempts = d.attempts + 1, tries = d.tries + 1, last_attempt_at = date_trunc('milliseconds', clock_timestamp()),
         next_attempt_at = clock_timestamp() + ${TAKEN}
       from chosen c where c.delivery_id = d.delivery_id returning d.*)
-    select d.delivery_id, d.webhook_id, d.run_id, d.event_type, d.state, d.attempts, d.tries, d.created_at, w.url, w.sealed, ${SAID},
+    select d.delivery_id, d.webhook_id, d.run_id, d.event_type, d.state, d.attempts, d.tries, d.created_at, w.url, w.format, p.display_name as set_up_by, w.sealed, ${SAID},
       coalesce(w.rotated_at > clock_timestamp() - ${ROTATION}, false) as signs_twice
-    from taken d join webhooks w using (webhook_id) order by d.place`.execute(db)
+    from taken d join webhooks w using (webhook_id) join principals p on p.principal_id = w.creator_id order by d.place`.execute(
+    db,
+  )
   return rows
 }
 

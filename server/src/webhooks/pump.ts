@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { CheckedFetch } from '../gateway/checked-fetch.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { openWebhookSecrets } from '../sealing/webhook-secrets.ts'
 import type { Store } from '../store/db.ts'
@@ -15,21 +14,17 @@ import {
   viewEvent,
 } from '../store/webhook-deliveries.ts'
 import { startDraining } from './drain.ts'
-import { sendSigned } from './send-signed.ts'
+import { type Senders, sendOut } from './send-out.ts'
 
 /** Of one webhook. */
 const MAX_EACH = 4
 /** Between two tries, in seconds; the last one again and again. */
 const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400]
 
-export interface PumpOptions {
+export interface PumpOptions extends Senders {
   store: Store
   watch: Watch
   keyring: Keyring
-  fetch: CheckedFetch
-  version: string
-  /** What links are made of. */
-  public_url: () => string
   log: Logger
 }
 
@@ -56,11 +51,8 @@ export function startPump(options: PumpOptions): () => Promise<void> {
   })
 }
 
-async function deliver(
-  { store, keyring, fetch, version, public_url }: PumpOptions,
-  due: DueDelivery,
-  cut: AbortSignal,
-): Promise<void> {
+async function deliver(options: PumpOptions, due: DueDelivery, cut: AbortSignal): Promise<void> {
+  const { store, keyring } = options
   const pause = PAUSES[Math.min(due.tries, PAUSES.length) - 1] ?? 0
   // Those that failed together are not tried together.
   const pause_s = pause * (0.8 + 0.4 * Math.random())
@@ -78,11 +70,7 @@ async function deliver(
     })
     return
   }
-  const { delivery_id: id, url } = due
-  const answer = await sendSigned(
-    { fetch, version, signal: cut },
-    { id, url, secrets, event: viewEvent(due, public_url()) },
-  )
+  const answer = await sendOut(options, { ...due, secrets, event: viewEvent(due, options.public_url()) }, cut)
   const { error, response_status, is_gone } = answer
   if (error === null) return markDelivered(store.db, due, response_status)
   if (cut.aborted) return handBack(store.db, due)

@@ -1,8 +1,7 @@
-import { TEST_BODY_MAX, type WebhookEvent } from '../contract/webhook.ts'
-import type { CheckedFetch } from '../gateway/checked-fetch.ts'
+import { TEST_BODY_MAX } from '../contract/webhook.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { openWebhookSecrets } from '../sealing/webhook-secrets.ts'
-import { sendSigned } from './send-signed.ts'
+import { type Outgoing, type Senders, sendOut } from './send-out.ts'
 
 export interface SentTest {
   response_status: number | null
@@ -13,16 +12,12 @@ export interface SentTest {
 
 /** Sends one test event. Throws if the webhook's secret does not open with the keys that the service has. */
 export async function sendTest(
-  { keyring, fetch, version }: { keyring: Keyring; fetch: CheckedFetch; version: string },
-  { webhook_id, url, sealed }: { webhook_id: string; url: string; sealed: Uint8Array },
-  { id, event }: { id: string; event: WebhookEvent },
+  senders: Senders & { keyring: Keyring },
+  { sealed, ...outgoing }: Omit<Outgoing, 'secrets'> & { sealed: Uint8Array },
 ): Promise<SentTest> {
-  const { current } = openWebhookSecrets(keyring, webhook_id, sealed)
+  const { current } = openWebhookSecrets(senders.keyring, outgoing.webhook_id, sealed)
   const began = performance.now()
-  const { response_status, error, body } = await sendSigned(
-    { fetch, version },
-    { id, url, secrets: [current], event },
-  )
+  const { response_status, error, body } = await sendOut(senders, { ...outgoing, secrets: [current] })
   const duration_ms = Math.round(performance.now() - began)
   return { response_status, error, duration_ms, response_body: response_status === null ? null : clean(body) }
 }

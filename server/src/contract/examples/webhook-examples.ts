@@ -13,6 +13,7 @@ const asked = {
 const webhook = {
   webhook_id: WEBHOOK_ID,
   ...asked,
+  format: 'runyard',
   enabled: true,
   failing_since: null,
   created_at: '2026-11-05T10:40:22.108Z',

@@ -6,6 +6,8 @@ import { AppError } from '../../contract/error.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import {
+  NOTICE_EVENTS,
+  readMailto,
   type UpdateWebhookRequest,
   WEBHOOK_EVENTS,
   type Webhook,
@@ -44,17 +46,21 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
   const tests = createCounter(store.db, 'webhook_tests', BUDGETS.webhook_tests.most)
 
   /** Throws where nothing would ever be sent; one that is disabled may have any address, so that each can be disabled. */
-  const contentOf = ({
-    url: text,
-    events = [...WEBHOOK_EVENTS],
-    ...rest
-  }: UpdateWebhookRequest): WebhookContent => {
+  const contentOf = ({ url: text, format: asked, events, ...rest }: UpdateWebhookRequest): WebhookContent => {
     // As it is asked: two ways to write it are one.
     const url = new URL(text).href
+    const is_mail = readMailto(text) !== null
+    const format = asked ?? (is_mail ? 'email' : 'runyard')
+    if (is_mail !== (format === 'email'))
+      throw new AppError(
+        'invalid_request',
+        is_mail ? 'format: an e-mail address takes email only.' : 'format: email needs a mailto: address.',
+      )
     const { description = null, enabled = true } = rest
     const why = enabled ? whyNeverSent(url) : null
     if (why !== null) throw new AppError('invalid_request', `url: ${why}`)
-    return { url, events, description, enabled }
+    const told = events ?? (format === 'runyard' ? [...WEBHOOK_EVENTS] : NOTICE_EVENTS)
+    return { url, events: told, format, description, enabled }
   }
 
   const kind = ({ actor }: Call<Created>, status: number) => ({
@@ -123,7 +129,8 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
     const created_at = new Date()
     const event = viewTest({ webhook_id, creator, created_at }, settings.public_url)
     // Not in the transaction of the key: a receiver may take its time.
-    const sent = await settings.sendWebhookTest(webhook, { id: delivery_id, event })
+    const set_up_by = creator.display_name ?? creator.uid
+    const sent = await settings.sendWebhookTest({ ...webhook, delivery_id, set_up_by, event })
     const { response_status, error, ...answer } = sent
     return sendOnce(store.db, call, async (db) => {
       const row = await insertTest(db, { delivery_id, webhook_id, created_at, response_status, error })
@@ -177,6 +184,7 @@ const viewWebhook = (row: WebhookRow): Webhook => ({
   webhook_id: row.webhook_id,
   url: row.url,
   events: row.events,
+  format: row.format,
   ...(row.description === null ? {} : { description: row.description }),
   enabled: row.enabled,
   ...reasonOf(row),

@@ -95,6 +95,7 @@ const OTHERS = [
   ['trigger', 'get', SCHEDULE],
   ['trigger', 'update', SCHEDULE, 'prompt'],
   ['trigger', 'pause', SCHEDULE],
+  ['trigger', 'try', SCHEDULE],
   ['trigger', 'resume', SCHEDULE],
   ['trigger', 'deliveries', SCHEDULE],
   ['trigger', 'replay', SCHEDULE, SCHEDULE],

@@ -167,6 +167,7 @@ const ROWS: Record<OperationId, Row> = {
   pauseTrigger: { ask: ofTrigger('/pause', {}), ...ownWrite(200) },
   resumeTrigger: { ask: ofTrigger('/resume', {}), ...ownWrite(200) },
   deleteTrigger: { ask: ofTrigger(), ...ownWrite(200) },
+  tryTrigger: { ask: ofTrigger('/try', {}), ...ownWrite(200) },
   listTriggerDeliveries: { ask: ofTrigger('/deliveries'), ...own(200) },
   replayTriggerDelivery: { ask: ofTrigger('/deliveries/{delivery}/replay', {}), ...ownWrite(202) },
   listSchedules: { ask: () => ({}), ...same(200) },

@@ -97,7 +97,13 @@ describe('the pages of hooks', { skip }, () => {
       .getByRole('link', { name: trigger_id.slice(-12) })
       .click()
 
+    // Before it is saved: what it would do with what came.
+    const trial = page.getByRole('list', { name: 'With the last deliveries' }).getByRole('listitem')
+    await page.getByLabel('Filter').fill('payload.action == "op')
+    await page.getByRole('alert').filter({ hasText: 'filter' }).waitFor()
     await page.getByLabel('Filter').fill('payload.action == "closed"')
+    await trial.getByText('Would be left out').waitFor()
+    await checkAccess(page)
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()
     await checkAccess(page)

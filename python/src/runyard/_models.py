@@ -1136,6 +1136,17 @@ class ToolResultEventData(WireModel):
     truncated_bytes: int | None = None
 
 
+class TriedDelivery(WireModel):
+    delivery_id: str
+    received_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    event: str | None
+    passes: bool | None
+    """Whether it would start a run or a follow-up; null: its body is not kept any more, so nobody can tell."""
+    reason: str | None = None
+    """Why it would be left out, or why nobody can tell."""
+
+
 class TriggerDeliveryReply(WireModel):
     """Of a trigger that answers: what became of that."""
 
@@ -1189,6 +1200,15 @@ class TriggerWithSecretLastDelivery(WireModel):
 class TriggerWithSecretScope(WireModel):
     type: Literal["User", "Team"] | str
     uid: str | None = None
+
+
+class TryTriggerRequest(WireModel):
+    filter: str | None = None
+    """To be tried in place of the one it has; empty: none. Default: the one it has."""
+
+
+class TryTriggerResponse(WireModel):
+    deliveries: list[TriedDelivery]
 
 
 class UnknownArtifactItem(WireModel):

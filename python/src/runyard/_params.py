@@ -652,6 +652,13 @@ class ListTriggerDeliveriesParams(RequestOptions, total=False):
     outcome: Literal["run_started", "followup_sent", "filtered", "failed", "waiting"] | None
 
 
+class TryFilterParams(RequestOptions, total=False):
+    """Which filter is tried."""
+
+    filter: str
+    """To be tried in place of the one it has; empty: none. Default: the one it has."""
+
+
 class GitAppParam(TypedDict):
     """A GitHub App: the value of its secret is its private key in PEM."""
 

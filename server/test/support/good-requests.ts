@@ -119,6 +119,7 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   updateTrigger: { path: '/agent/triggers/{trigger}', body: { ...POSTED, enabled: true } },
   pauseTrigger: { path: '/agent/triggers/{trigger}/pause' },
   resumeTrigger: { path: '/agent/triggers/{trigger}/resume', body: {} },
+  tryTrigger: { path: '/agent/triggers/{trigger}/try', body: {} },
   listTriggerDeliveries: { path: '/agent/triggers/{trigger}/deliveries' },
   replayTriggerDelivery: { path: '/agent/triggers/{trigger}/deliveries/{received}/replay', body: {} },
   deleteTrigger: { path: '/agent/triggers/{spare_trigger}' },

@@ -85,6 +85,7 @@ const DEEDS: Record<string, string> = {
   deleteTrigger: 'delete a trigger',
   pauseTrigger: 'pause a trigger',
   resumeTrigger: 'resume a trigger',
+  tryTrigger: 'try a filter of a trigger',
   listTriggerDeliveries: 'read the history of a trigger',
   replayTriggerDelivery: 'replay a delivery of a trigger',
   createWebhook: 'make a webhook',

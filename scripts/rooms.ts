@@ -92,6 +92,7 @@ export const PACKAGES: Record<string, string> = {
   'pg-boss': 'server/src/jobs',
   fastify: 'server/src/http',
   croner: 'server/src/intake',
+  nodemailer: 'server/src/webhooks',
   react: 'web',
   '@marcbachmann/cel-js': 'server/src/schema',
   dockerode: 'server/src/sandbox',

@@ -120,6 +120,38 @@ test('a delivery is signed with the secret that was printed, listed and sent aga
   assert.equal((await run('delete', id)).code, 0)
 })
 
+test('a test is sent at once, and what came back is shown', LIMIT, async () => {
+  const { id } = await create('--disabled')
+  const sent = await run('test', id)
+  assert.deepEqual([sent.code, sent.stdout], [0, ''])
+  assert.match(sent.stderr, /^It arrived: answered \d+ in \d+ ms\.\n$/)
+  is_broken = true
+  const failed = await run('test', id)
+  assert.equal(failed.code, 1)
+  assert.match(failed.stderr, /^The receiver answered 500\. \(\d+ ms\)\n$/)
+  is_broken = false
+  assert.match(
+    (await run('deliveries', id)).stdout,
+    /^\S+ {2}failed, 1 try, answered 500\n {2}webhook\.test .+\n {2}The/,
+  )
+  assert.equal((await run('delete', id)).code, 0)
+})
+
+test('a chat is told in its own form, and an address stays what it is', LIMIT, async () => {
+  const made = await run('create', receiver.url, '--format', 'slack', '--disabled')
+  const id = made.stdout.trim()
+  assert.match(made.stderr, /^Try it: runyard webhook test /)
+  assert.equal((await run('test', id)).code, 0)
+  assert.match(receiver.received.at(-1)?.body ?? '', /^\{"text":/)
+  await run('update', id, '--description', 'Ours.')
+  const { format, events } = await read<Webhook>('show', id)
+  assert.deepEqual([format, events.length], ['slack', 5])
+  const refused = await run('update', id, '--url', 'lena@example.com', '--enable')
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /E-mail is not set up here/)
+  assert.equal((await run('delete', id)).code, 0)
+})
+
 const NOBODY = '00000000-0000-7000-8000-000000000000'
 
 test('wrong use ends with 2, what the service refuses with 1', LIMIT, async () => {

@@ -953,6 +953,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/schedules/{schedule_id}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run a schedule now
+         * @description Does at once what its next due time would do: a run of the same template, as whoever saved the schedule last, unless `overlap` says that there is none while an earlier one is not over (`skipped`, with the reason). Its next time stays, and a paused schedule stays paused. What a run would be refused for is refused here, and then the history has nothing of it.
+         */
+        post: operations["runSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/secrets": {
         parameters: {
             query?: never;
@@ -1167,6 +1187,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/triggers/{trigger_id}/try": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a filter of a trigger
+         * @description What a filter would do with the newest 10 deliveries, replays aside. Nothing is started and nothing is changed. Whether a run could be created, and whether it is about a push of our own, is not looked at.
+         */
+        post: operations["tryTrigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/usage": {
         parameters: {
             query?: never;
@@ -1290,6 +1330,26 @@ export interface paths {
          * @description For 24 hours deliveries are signed with both, the one before it and the one in this answer.
          */
         post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/webhooks/{webhook_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test to a webhook
+         * @description Sends one signed event `webhook.test` now, enabled or not, and answers with what came back. It is tried once, and listed among the deliveries.
+         */
+        post: operations["testWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2410,11 +2470,13 @@ export interface components {
             description?: string | null;
             /** @description Default true. */
             enabled?: boolean;
-            /** @description Default: all. */
+            /** @description Default: all; for messages to people `run.blocked` and the four that tell of an end. */
             events?: components["schemas"]["WebhookEventType"][];
+            /** @description Default: `email` for a mailto address, else `runyard`. */
+            format?: components["schemas"]["WebhookFormat"];
             /** @description Default true: runs of the team. False: a personal one, of your own runs, personal ones too. */
             team?: boolean;
-            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400, unless the webhook is disabled. */
+            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. With `mailto:`, an e-mail address of a domain that the operator names (RUNYARD_MAIL_DOMAINS). An address to which nothing would ever be sent is a 400, unless the webhook is disabled. */
             url: string;
         };
         DebugEndedEvent: {
@@ -3886,9 +3948,11 @@ export interface components {
             warnings?: string[];
         };
         ScheduleFiring: {
+            /** @description Who had it run at once; absent if it was due. */
+            asked_by?: components["schemas"]["RunCreatorInfo"];
             /**
              * Format: date-time
-             * @description The time that the cron expression names.
+             * @description The time that the cron expression names; with `asked_by`, when it was asked for.
              */
             due_at: string;
             /**
@@ -4161,6 +4225,19 @@ export interface components {
             tool_call_id: string;
             truncated_bytes?: number;
         };
+        TriedDelivery: {
+            delivery_id: string;
+            event: string | null;
+            /** @description Whether it would start a run or a follow-up; null: its body is not kept any more, so nobody can tell. */
+            passes: boolean | null;
+            /** @description Why it would be left out, or why nobody can tell. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            received_at: string;
+        };
         Trigger: {
             /** @description As it was asked for; values are `***`. */
             agent_config: components["schemas"]["AmbientAgentConfig"];
@@ -4341,6 +4418,13 @@ export interface components {
             /** @description What may not be as it was meant, as a pool that no worker serves. Not in lists. */
             warnings?: string[];
         };
+        TryTriggerRequest: {
+            /** @description To be tried in place of the one it has; empty: none. Default: the one it has. */
+            filter?: string;
+        };
+        TryTriggerResponse: {
+            deliveries: components["schemas"]["TriedDelivery"][];
+        };
         /** @description What is left out or null stays; an empty text, list or object is none. */
         UpdateAgentIdentityRequest: {
             /** @description Only `CUSTOM` here. */
@@ -4469,9 +4553,11 @@ export interface components {
             description?: string | null;
             /** @description Default true. */
             enabled?: boolean;
-            /** @description Default: all. */
+            /** @description Default: all; for messages to people `run.blocked` and the four that tell of an end. */
             events?: components["schemas"]["WebhookEventType"][];
-            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400, unless the webhook is disabled. */
+            /** @description Default: `email` for a mailto address, else `runyard`. */
+            format?: components["schemas"]["WebhookFormat"];
+            /** @description Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. With `mailto:`, an e-mail address of a domain that the operator names (RUNYARD_MAIL_DOMAINS). An address to which nothing would ever be sent is a 400, unless the webhook is disabled. */
             url: string;
         };
         Usage: {
@@ -4691,6 +4777,7 @@ export interface components {
             events: components["schemas"]["WebhookEventType"][];
             /** @description Since when no delivery has gone well. After five days it is disabled. */
             failing_since: string | null;
+            format: components["schemas"]["WebhookFormat"];
             scope: {
                 /** @enum {string} */
                 type: "User" | "Team";
@@ -4718,7 +4805,7 @@ export interface components {
             event: components["schemas"]["WebhookEvent"];
             last_attempt_at: string | null;
             next_attempt_at: string | null;
-            /** @description Of the last attempt that was answered. */
+            /** @description Of the last attempt that was answered: by HTTP, or by the mail server. */
             response_status: number | null;
             run_id: string;
             status: components["schemas"]["WebhookDeliveryStatus"];
@@ -4731,23 +4818,65 @@ export interface components {
         WebhookDeliveryStatus: "pending" | "delivered" | "failed";
         WebhookEvent: {
             data: {
+                /** @description Once the run has stopped: what it has changed, in files and lines. */
+                changes?: {
+                    additions: number;
+                    deletions: number;
+                    files_changed: number;
+                };
+                /** @description Who asked for the run. */
+                creator: components["schemas"]["RunCreatorInfo"];
                 /** @description Why the run became FAILED, ERROR or BLOCKED; absent if it has no such code. */
                 error_code?: components["schemas"]["ErrorCode"];
+                /**
+                 * Format: uri
+                 * @description The run's page, which needs a key; of a test the webhook's page.
+                 */
+                link: string;
+                /** @description Why the run is in its state, at most 1000 characters: a question, a call to be allowed, an error. */
+                message?: string;
+                /** @description Once the run has stopped: those that it has opened. */
+                pull_requests?: {
+                    number: number;
+                    repository: string;
+                    url: string;
+                }[];
+                /** @description Once the run has stopped: the beginning of what the agent said last, at most 1000 characters. */
+                result?: string;
                 run_id: string;
                 source: components["schemas"]["RunSourceType"];
                 /** @description What the run became by it. */
                 state: components["schemas"]["RunState"];
+                title: string;
+                /** @description Of a BLOCKED run. */
+                waits_for?: components["schemas"]["WaitsFor"];
             };
             /**
              * Format: date-time
              * @description When it happened.
              */
             timestamp: string;
-            /** @enum {string} */
-            type: "run.created" | "run.started" | "run.blocked" | "run.succeeded" | "run.failed" | "run.errored" | "run.cancelled";
+            /**
+             * @description `webhook.test`: somebody tries the webhook; its `run_id` is all zeros, since it is about no run.
+             * @enum {string}
+             */
+            type: "run.created" | "run.started" | "run.blocked" | "run.succeeded" | "run.failed" | "run.errored" | "run.cancelled" | "webhook.test";
         };
         /** @enum {string} */
         WebhookEventType: "run.created" | "run.started" | "run.blocked" | "run.succeeded" | "run.failed" | "run.errored" | "run.cancelled";
+        /**
+         * @description `runyard`: the event itself. `slack`, `discord`, `teams`: a message, as incoming webhooks of these chats take it. `email`: a letter, for `mailto:` addresses.
+         * @enum {string}
+         */
+        WebhookFormat: "runyard" | "slack" | "discord" | "teams" | "email";
+        WebhookTest: {
+            /** @description As the deliveries list it: `delivered` or `failed`. */
+            delivery: components["schemas"]["WebhookDelivery"];
+            /** @description From the request until its answer was read, or given up. */
+            duration_ms: number;
+            /** @description The first 1000 characters of the answer, without control characters; null if there was none. */
+            response_body: string | null;
+        };
         WebhookWithSecret: {
             /**
              * Format: date-time
@@ -4762,6 +4891,7 @@ export interface components {
             events: components["schemas"]["WebhookEventType"][];
             /** @description Since when no delivery has gone well. After five days it is disabled. */
             failing_since: string | null;
+            format: components["schemas"]["WebhookFormat"];
             scope: {
                 /** @enum {string} */
                 type: "User" | "Team";
@@ -11761,6 +11891,153 @@ export interface operations {
             };
         };
     };
+    runSchedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the schedule. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never> | null;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleFiring"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This `Idempotency-Key` was used with another body. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listSecrets: {
         parameters: {
             query?: {
@@ -13505,6 +13782,153 @@ export interface operations {
             };
         };
     };
+    tryTrigger: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the trigger. */
+                trigger_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TryTriggerRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TryTriggerResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This `Idempotency-Key` was used with another body. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     getUsage: {
         parameters: {
             query?: {
@@ -14438,6 +14862,153 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not `application/json`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This `Idempotency-Key` was used with another body. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters. The same key and body within 24 hours returns the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id of the webhook. */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never> | null;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookTest"];
                 };
             };
             /** @description `invalid_request` */

@@ -7,6 +7,7 @@ import type {
   ListFiringsParams,
   ListSchedulesParams,
   ScheduledAgentItem,
+  ScheduleFiring,
   UpdateScheduleRequest,
 } from './schemas.ts'
 import type { RequestOptions, Transport } from './transport.ts'
@@ -71,6 +72,14 @@ export class Schedules {
   resume(schedule_id: string, options?: RequestOptions): APIPromise<ScheduledAgentItem> {
     const path = pathOf(schedule_id, 'resume')
     return requestJson(this.#transport, { method: 'POST', path }, options)
+  }
+
+  /**
+   * Has it run at once, paused or not; its next time stays. `outcome` is `skipped` while an earlier run is not over and `overlap`
+   * is `skip`; what a run is refused for is thrown.
+   */
+  run(schedule_id: string, options?: RequestOptions): APIPromise<ScheduleFiring> {
+    return requestJson(this.#transport, { method: 'POST', path: pathOf(schedule_id, 'run') }, options)
   }
 
   /**

@@ -9,6 +9,8 @@ import type {
   Trigger,
   TriggerDelivery,
   TriggerWithSecret,
+  TryTriggerRequest,
+  TryTriggerResponse,
   UpdateTriggerRequest,
 } from './schemas.ts'
 import type { RequestOptions, Transport } from './transport.ts'
@@ -61,6 +63,19 @@ export class Triggers {
   /** Lets it go on; what was sent meanwhile was refused, and is not made up for. */
   resume(trigger_id: string, options?: RequestOptions): APIPromise<Trigger> {
     return requestJson(this.#transport, { method: 'POST', path: pathOf(trigger_id, 'resume') }, options)
+  }
+
+  /**
+   * What a filter would do with the newest deliveries: `filter` in place of the one it has, empty for none. Nothing is started.
+   * A filter that is none: `BadRequestError`, with line and column.
+   */
+  tryFilter(
+    trigger_id: string,
+    params: TryTriggerRequest = {},
+    options?: RequestOptions,
+  ): APIPromise<TryTriggerResponse> {
+    const path = pathOf(trigger_id, 'try')
+    return requestJson(this.#transport, { method: 'POST', path, body: params }, options)
   }
 
   /** What came to it with a right signature and what that did, newest first; kept for 30 days. */

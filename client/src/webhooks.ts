@@ -10,6 +10,7 @@ import type {
   Webhook,
   WebhookDelivery,
   WebhookEvent,
+  WebhookTest,
   WebhookWithSecret,
 } from './schemas.ts'
 import type { RequestOptions, Transport } from './transport.ts'
@@ -73,6 +74,14 @@ export class Webhooks {
   rotateSecret(webhook_id: string, options?: RequestOptions): APIPromise<WebhookWithSecret> {
     const path = pathOf(webhook_id, 'rotate-secret')
     return requestJson(this.#transport, { method: 'POST', path }, options)
+  }
+
+  /**
+   * Sends one signed event `webhook.test` now, enabled or not, and says what came back; `delivery.error` is why it did not go well.
+   * Six in a minute, then `RateLimitError`.
+   */
+  test(webhook_id: string, options?: RequestOptions): APIPromise<WebhookTest> {
+    return requestJson(this.#transport, { method: 'POST', path: pathOf(webhook_id, 'test') }, options)
   }
 
   /** What was sent, or waits to be, newest first; kept for 30 days. Pages as in `list`. */

@@ -28,6 +28,9 @@ for (const [name, value, says] of [
   ['RUNYARD_GIT_TOKEN', 'http://token@git.example', 'https://TOKEN@HOST'],
   ['RUNYARD_GIT_TOKEN', 'https://git.example', 'https://TOKEN@HOST'],
   ['RUNYARD_GIT_TOKEN', 'https://token@git.example/acme', 'https://TOKEN@HOST'],
+  ['RUNYARD_SMTP_URL', 'https://mail.example', 'smtps'],
+  ['RUNYARD_MAIL_FROM', 'nobody', 'e-mail address'],
+  ['RUNYARD_MAIL_DOMAINS', '@example.com', 'example.com,example.org'],
   ['RUNYARD_GIT_HOSTS', 'git.acme.example', '=gitlab'],
   ['RUNYARD_GIT_HOSTS', 'git.acme.example=gitea', '=gitlab'],
   ['RUNYARD_GIT_HOSTS', 'https://git.acme.example=github', '=gitlab'],
@@ -91,7 +94,7 @@ for (const [text, host, username, token] of [
   })
 
 test('docs/configuration.md names every variable the service reads, and no other', () => {
-  const sources = ['./config.ts', './config-kubernetes.ts', './config-models.ts']
+  const sources = ['./config.ts', './config-kubernetes.ts', './config-mail.ts', './config-models.ts']
   const source = sources.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('')
   const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
   const read = new Set([

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { S3Place } from './blobs/s3-client.ts'
 import { KUBERNETES_SETTINGS, readKubernetes } from './config-kubernetes.ts'
+import { MAIL_VARIABLES, readMail } from './config-mail.ts'
 import { MODEL_SETTINGS, readModels } from './config-models.ts'
 import { HARNESS_NAME } from './contract/agent-config.ts'
 import { AppError } from './contract/error.ts'
@@ -86,6 +87,7 @@ const Variables = z.object({
       'must be names or IPv4 addresses, each perhaps with a port, such as git.internal:8443',
     )
     .optional(),
+  ...MAIL_VARIABLES,
   RUNYARD_GIT_HOSTS: z
     .string()
     .toLowerCase()
@@ -194,6 +196,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, directo
     egress: env.RUNYARD_EGRESS,
     egress_ranges: env.RUNYARD_EGRESS_RANGES,
     private_hosts: env.RUNYARD_PRIVATE_HOSTS ?? [],
+    mail: readMail(env),
     git_hosts: env.RUNYARD_GIT_HOSTS ?? {},
     git_token: env.RUNYARD_GIT_TOKEN,
     acp_agents: env.RUNYARD_ACP_AGENTS,

@@ -23,7 +23,7 @@ import { requireKnownSecret, type SecretFingerprints } from './store/installatio
 import type { Watch } from './store/watch.ts'
 import { countWorkers } from './store/workers.ts'
 import type { ServedTls } from './tls-files.ts'
-import { judgeReceiver } from './webhooks.ts'
+import { createTestSender, judgeReceiver } from './webhooks.ts'
 import { isBelow } from './worker/local-repository.ts'
 
 export interface ListenOptions {
@@ -85,6 +85,7 @@ export function buildFace(options: ListenOptions): Face {
     default_pool: config.pool,
     harnesses: listHarnesses(config),
     whyNeverSent: judgeReceiver(config),
+    sendWebhookTest: createTestSender(config, public_url),
     isGitHub: (host) => kindOf(host, config.git_hosts) === 'github',
     ...(config.images
       ? { images: { patterns: [...config.images, config.default_image ?? DEFAULT_IMAGE], local: false } }

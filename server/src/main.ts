@@ -170,7 +170,6 @@ export async function startDev(options: DevOptions = {}): Promise<DevService> {
     closers.unshift(
       startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days }),
       startHousekeeping({ store, blobs: unlimited, watch, log, retention: config.retention }),
-      startWebhooks(config, { store, watch, log }),
     )
     const [{ work }, { listen }, { signInUrl }] = await Promise.all([
       import('./work.ts'),
@@ -206,6 +205,7 @@ export async function startDev(options: DevOptions = {}): Promise<DevService> {
     })
     closers.unshift(
       () => app.close(),
+      startWebhooks(config, { store, watch, log, public_url }),
       startGitHubReplies(config, { store, watch, log, public_url }),
       logBlocks(log),
     )
@@ -267,7 +267,6 @@ export async function startServe(
       inTime(startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days })),
       inTime(startHousekeeping({ store, blobs: unlimited, watch, log, retention: config.retention })),
       inTime(startSchedules({ config, store, blobs, watch, log })),
-      inTime(startWebhooks(config, { store, watch, log })),
       () => report.stop(),
     )
     const { listen } = await import('./listen.ts')
@@ -284,6 +283,7 @@ export async function startServe(
     })
     closers.unshift(
       () => app.close(),
+      inTime(startWebhooks(config, { store, watch, log, public_url })),
       inTime(startGitHubReplies(config, { store, watch, log, public_url })),
       logBlocks(log),
     )

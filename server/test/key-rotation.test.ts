@@ -137,7 +137,7 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
         url: 'https://example.com/',
         events: ['run.created'],
       },
-      ...{ description: null, enabled: true },
+      ...{ format: 'runyard', description: null, enabled: true },
       sealed: sealWebhookSecrets(old_ring, webhook_id, { current: CANARY }),
     })
     await sql`update installation set secret_fingerprint = null`.execute(db)

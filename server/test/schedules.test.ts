@@ -5,6 +5,7 @@ import type {
   ListFiringsResponse,
   ListSchedulesResponse,
   ScheduledAgentItem,
+  ScheduleFiring,
 } from '../src/contract/schedule.ts'
 import { until } from './support/cluster.ts'
 import { NOBODY, onEitherService } from './support/each-service.ts'
@@ -124,6 +125,52 @@ onEitherService('schedules', (service) => {
     for (const firing of (await firingsOf(id)).slice(0, -before.length))
       assert(Date.parse(firing.due_at) >= resumed_at)
     for (const one of [id, other.id]) await admin.json('DELETE', `/agent/schedules/${one}`)
+  })
+
+  test('asked for, it runs at once beside its times, paused or not, and its history says who asked', async () => {
+    const { admin, other } = service()
+    const { id, history, created_by } = await create({ ...IDLE, time_zone: 'UTC' })
+    const run = () => admin.json<ScheduleFiring>('POST', `/agent/schedules/${id}/run`)
+    const once = async () => {
+      const headers = { 'idempotency-key': 'once' }
+      const answer = await other.call('POST', `/agent/schedules/${id}/run`, undefined, headers)
+      return (await answer.json()) as ScheduleFiring
+    }
+    const first = await once()
+    assert.deepEqual(await once(), first)
+    assert.equal(first.outcome, 'created')
+    const [made, ...more] = await runsOf(id)
+    assert.deepEqual([made?.run_id, more.length], [first.run_id, 0])
+    // As the one who saved it, whoever asks.
+    assert.equal(made?.creator.uid, created_by.uid)
+    assert.notEqual(first.asked_by?.uid, created_by.uid)
+    const skipped = await run()
+    assert.deepEqual(
+      [skipped.outcome, skipped.run_id, skipped.reason, skipped.asked_by?.uid],
+      ['skipped', undefined, `An earlier run was not over: ${first.run_id}.`, created_by.uid],
+    )
+    assert.deepEqual(await firingsOf(id), [skipped, first])
+    const after = await admin.json<ScheduledAgentItem>('POST', `/agent/schedules/${id}/pause`)
+    assert.equal(after.history.last_ran, first.fired_at)
+    await admin.json('POST', `/agent/runs/${first.run_id}/cancel`)
+    assert.equal((await run()).outcome, 'created')
+    const paused = await admin.json<ScheduledAgentItem>('GET', `/agent/schedules/${id}`)
+    assert.deepEqual([paused.enabled, paused.history.next_run], [false, null])
+    const resumed = await admin.json<ScheduledAgentItem>('POST', `/agent/schedules/${id}/resume`)
+    assert.equal(resumed.history.next_run, history.next_run)
+    await admin.json('DELETE', `/agent/schedules/${id}`)
+    assert.equal((await admin.call('POST', `/agent/schedules/${id}/run`)).status, 404)
+  })
+
+  test('asked for, what its run is refused for is answered, and nothing is kept of it', async () => {
+    const { admin } = service()
+    await admin.json('POST', '/agent/environments', { name: 'soon-gone' })
+    const { id } = await create({ agent_config: { environment_id: 'soon-gone' } })
+    await admin.json('DELETE', '/agent/environments/soon-gone')
+    const [status, detail] = await refusal(admin.call('POST', `/agent/schedules/${id}/run`))
+    assert.deepEqual([status, /agent_config\.environment_id/.test(detail)], [400, true], detail)
+    assert.deepEqual(await firingsOf(id), [])
+    await admin.json('DELETE', `/agent/schedules/${id}`)
   })
 
   test('an identity may execute its runs, and whoever saved it has the rights of their keys at each', async () => {

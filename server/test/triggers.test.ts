@@ -11,6 +11,7 @@ import type {
   Trigger,
   TriggerDelivery,
   TriggerVerification,
+  TryTriggerResponse,
 } from '../src/contract/trigger.ts'
 import { listAudit } from '../src/store/audit-log.ts'
 import type { Store } from '../src/store/db.ts'
@@ -250,6 +251,36 @@ onFace(
       const before = { name: 'T', verification: 'github', prompt: 'x', enabled: true, filter: '1' }
       const [status] = await refusal(owner.call('PUT', `/agent/triggers/${trigger.trigger_id}`, before))
       assert.equal(status, 400)
+    })
+
+    test('a filter is tried on what came, and nothing comes of it', async () => {
+      const trigger = await create({ filter: 'payload.n == 1' })
+      for (const n of [1, 2]) await post(trigger, { n }, { 'x-github-event': 'issues' })
+      await post(trigger, { zen: 'x' }, { 'x-github-event': 'ping' })
+      const path = `/agent/triggers/${trigger.trigger_id}`
+      const before = await deliveriesOf(trigger)
+      const tried = async (body: object) =>
+        (await owner.json<TryTriggerResponse>('POST', `${path}/try`, body)).deliveries.map(
+          ({ event, passes, reason }) => [event, passes, reason?.slice(0, 24)],
+        )
+      const ping = ['ping', false, 'GitHub asked whether any']
+      const left_out = ['issues', false, 'The filter is not true o']
+      const would_run = ['issues', true, undefined]
+      assert.deepEqual(await tried({}), [ping, left_out, would_run])
+      assert.deepEqual(await tried({ filter: 'payload.n == 2' }), [ping, would_run, left_out])
+      assert.deepEqual(await tried({ filter: '' }), [ping, would_run, would_run])
+      const unsure = ['issues', false, 'The filter could not be ']
+      assert.deepEqual(await tried({ filter: 'payload.m == 2' }), [ping, unsure, unsure])
+      const wrong = await owner.call('POST', `${path}/try`, { filter: 'payload.n ==' })
+      assert.equal(wrong.status, 400)
+      assert.match(await wrong.text(), /filter: line 1, column 13/)
+      assert.equal((await viewer.call('POST', `${path}/try`, {})).status, 403)
+      // What is not kept cannot be told.
+      await sql`update trigger_deliveries set headers = '{}', payload = 'null'
+        where trigger_id = ${trigger.trigger_id}::uuid and event = 'issues'`.execute(store.db)
+      const unknown = ['issues', null, 'The body of this deliver']
+      assert.deepEqual(await tried({}), [ping, unknown, unknown])
+      assert.deepEqual(await deliveriesOf(trigger), before)
     })
 
     test('what the sender signed says what it is, whatever the headers beside it say', async () => {

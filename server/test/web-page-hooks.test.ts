@@ -97,7 +97,13 @@ describe('the pages of hooks', { skip }, () => {
       .getByRole('link', { name: trigger_id.slice(-12) })
       .click()
 
+    // Before it is saved: what it would do with what came.
+    const trial = page.getByRole('list', { name: 'With the last deliveries' }).getByRole('listitem')
+    await page.getByLabel('Filter').fill('payload.action == "op')
+    await page.getByRole('alert').filter({ hasText: 'filter' }).waitFor()
     await page.getByLabel('Filter').fill('payload.action == "closed"')
+    await trial.getByText('Would be left out').waitFor()
+    await checkAccess(page)
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()
     await checkAccess(page)
@@ -148,6 +154,42 @@ describe('the pages of hooks', { skip }, () => {
     assert.deepEqual(complaints, [])
   })
 
+  test('a webhook is made for a chat and for a mailbox, which are told what needs somebody', async () => {
+    await using opened = await openPage(service, { at: '/webhooks/new' })
+    const { page, complaints } = opened
+    const events = page.getByRole('group', { name: 'Sent when a run' }).getByRole('checkbox')
+    const chosen = () => events.evaluateAll((boxes) => boxes.filter((box) => box.matches(':checked')).length)
+    await page.getByLabel('Address').fill(`http://${receiver.host}/chat`)
+    assert.equal(await chosen(), 7)
+    await page.getByLabel('What is sent').selectOption('slack')
+    assert.equal(await chosen(), 5)
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Create the webhook' }).click()
+    await page.getByText('Created. Open it and send a test.').waitFor()
+    await page.getByRole('link', { name: 'Open the webhook' }).click()
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await page.getByRole('status').filter({ hasText: 'The test arrived' }).waitFor()
+    assert.match(receiver.received.at(-1)?.body ?? '', /^\{"text":"\*Test:\*/)
+    await page.getByLabel('Description').fill('Ours')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    assert.equal(await page.getByLabel('What is sent').inputValue(), 'slack')
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the webhook' }).click()
+    await page.getByRole('link', { name: 'New webhook' }).click()
+    await page.getByLabel('Address').fill('lena@example.com')
+    assert.equal(await page.getByLabel('What is sent').count(), 0)
+    assert.equal(await chosen(), 5)
+    await page.getByRole('button', { name: 'Create the webhook' }).click()
+    // This service has no mail server.
+    await page.getByRole('alert').filter({ hasText: 'E-mail is not set up here' }).waitFor()
+    await checkAccess(page)
+    assert.deepEqual(
+      complaints.filter((text) => !text.includes('400')),
+      [],
+    )
+  })
+
   test('a webhook is told what was chosen, moved to another address, sent to again and read to its end', async () => {
     await using opened = await openPage(service, { at: '/webhooks' })
     const { page, complaints } = opened
@@ -194,6 +236,11 @@ describe('the pages of hooks', { skip }, () => {
     await rows.first().getByRole('button', { name: 'Send again' }).press('Enter')
     while (receiver.received.length === before) await page.waitForTimeout(50)
     assert.equal(receiver.received.at(-1)?.path, '/second')
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await page.getByRole('status').filter({ hasText: 'The test arrived: answered 200' }).waitFor()
+    await rows.first().getByText('Test').waitFor()
+    assert.equal(receiver.received.at(-1)?.event.type, 'webhook.test')
+    await checkAccess(page)
     await page.getByRole('button', { name: 'Turn off' }).click()
     await page.getByRole('button', { name: 'Turn on' }).waitFor()
     // What was chosen stays.

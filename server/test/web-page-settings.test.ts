@@ -455,8 +455,17 @@ describe('the pages of settings', { skip }, () => {
     // What the form does not show stays: it is still paused.
     await page.getByRole('button', { name: 'Resume' }).waitFor()
     await page.getByRole('link', { name: 'Schedules' }).click()
-    await page.getByRole('listitem').filter({ hasText: 'seldom' }).getByText('Paused').waitFor()
+    const row = page.getByRole('listitem').filter({ hasText: 'seldom' })
+    await row.getByText('Paused').waitFor()
+    // What was started before may still be at work, and then the row says so.
+    await row.getByRole('button', { name: 'Run now: seldom' }).click()
+    await row.getByText(/Started\.|No run was started\./).waitFor()
+    await checkAccess(page)
     await page.getByRole('link', { name: 'seldom' }).click()
+    await page.getByRole('list', { name: 'History' }).getByText('Asked for by').first().waitFor()
+    await page.getByRole('button', { name: 'Run now' }).click()
+    await page.getByText(/Started\.|No run was started\./).waitFor()
+    await checkAccess(page)
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the schedule' }).click()
     await page.getByText('No schedule yet').waitFor()

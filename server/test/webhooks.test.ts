@@ -5,7 +5,7 @@ import { hostname } from 'node:os'
 import { after, before, describe, test } from 'node:test'
 import { Runyard } from '@runyard/client'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
-import type { Webhook, WebhookDelivery, WebhookWithSecret } from '../src/contract/webhook.ts'
+import type { Webhook, WebhookDelivery, WebhookTest, WebhookWithSecret } from '../src/contract/webhook.ts'
 import { startCluster, startInnerCluster, until } from './support/cluster.ts'
 import { createMigrated, stopTestServer } from './support/databases.ts'
 import { findPostgres } from './support/postgres-server.ts'
@@ -75,10 +75,15 @@ describe('webhooks', () => {
     await until('the last event', () => receiver.typesOf(run_id).length === 3)
     assert.deepEqual(receiver.typesOf(run_id), LIFE)
     const client = new Runyard({ apiKey: 'none', baseURL: service.base_url, webhookSecret: secret })
+    const { title, creator } = await other.get(run_id)
     for (const { body, headers, event } of receiver.received) {
       assert.deepEqual(await client.webhooks.unwrap(body, headers), event)
       new StandardWebhook(secret).verify(body, headers as Record<string, string>)
-      assert.deepEqual(Object.keys(event.data), ['run_id', 'state', 'source'])
+      const { data } = event
+      assert.deepEqual(
+        [data.title, data.link, data.creator],
+        [title, `${new URL(service.base_url).origin}/sessions/${run_id}`, creator],
+      )
       assert.equal(event.data.source, 'API')
       assert.match(headers['user-agent'] ?? '', /^Runyard\//)
       assert.equal(headers['content-type'], 'application/json')
@@ -126,9 +131,85 @@ describe('webhooks', () => {
       `/agent/webhooks/${webhook.webhook_id}/deliveries/${failed?.delivery_id}/redeliver`,
     )
     await until('it to arrive', async () => (await deliveriesOf(owner, webhook))[0]?.status === 'delivered')
-    const data = { run_id, state: 'FAILED', source: 'API', error_code: 'environment_setup_failed' }
-    assert.deepEqual(failed?.event.data, data)
-    assert.deepEqual(receiver.received.at(-1)?.event.data, data)
+    const { title, link, creator, ...data } = failed?.event.data ?? assert.fail()
+    assert.match(data.message ?? '', /exit 7/)
+    assert.deepEqual(data, {
+      ...{ run_id, state: 'FAILED', source: 'API', error_code: 'environment_setup_failed' },
+      message: data.message,
+    })
+    assert.deepEqual(receiver.received.at(-1)?.event.data, { ...data, title, link, creator })
+    await remove(webhook)
+  })
+
+  test('tell the title of a run, and what became of it once it has stopped', async () => {
+    answer = well
+    const webhook = await listen(owner, receiver.url, { events: ['run.created', 'run.succeeded'] })
+    const title = 'A title of its own'
+    const run_id = await owner.create({ prompt: shell('true'), title })
+    await owner.ended(run_id)
+    await until('both', () => receiver.typesOf(run_id).length === 2)
+    const [created, ended] = receiver.received
+      .filter(({ event }) => event.data.run_id === run_id)
+      .map(({ event }) => event.data)
+    assert.deepEqual([created?.title, ended?.title], [title, title])
+    assert.deepEqual(Object.keys(created ?? {}).sort(), [
+      'creator',
+      'link',
+      'run_id',
+      'source',
+      'state',
+      'title',
+    ])
+    await remove(webhook)
+  })
+
+  test('are tried by somebody: one signed event, and what came back is told', async () => {
+    const long = `<b>no</b>\u0007\u202e${'y'.repeat(5_000)}`
+    answer = (_, response) => void response.writeHead(418).end(long)
+    const webhook = await listen(owner, receiver.url, { events: ['run.failed'], enabled: false })
+    const path = `/agent/webhooks/${webhook.webhook_id}`
+    const post = async (key: string) =>
+      (await (
+        await other.call('POST', `${path}/test`, undefined, { 'idempotency-key': key })
+      ).json()) as WebhookTest
+    const before = receiver.received.length
+    const failed = await post('first')
+    assert.deepEqual(await post('first'), failed)
+    assert.equal(receiver.received.length, before + 1)
+    const { body, headers, event } = receiver.received.at(-1) ?? assert.fail()
+    new StandardWebhook(webhook.secret).verify(body, headers as Record<string, string>)
+    assert.deepEqual(
+      [event.type, event.data.run_id, headers['webhook-id']],
+      ['webhook.test', '00000000-0000-0000-0000-000000000000', failed.delivery.delivery_id],
+    )
+    assert.deepEqual(failed.delivery.event, event)
+    assert.deepEqual(
+      [failed.delivery.status, failed.delivery.response_status, failed.delivery.error],
+      ['failed', 418, 'The receiver answered 418.'],
+    )
+    assert.equal(failed.response_body, `<b>no</b>${'y'.repeat(991)}`)
+    answer = well
+    const good = await post('second')
+    assert.deepEqual([good.delivery.status, good.delivery.response_status], ['delivered', 200])
+    assert.equal(good.response_body, '')
+    assert(good.duration_ms >= 0)
+    assert.deepEqual(await deliveriesOf(viewer, webhook), [good.delivery, failed.delivery])
+    const { failing_since } = await owner.json<Webhook>('GET', path)
+    assert.equal(failing_since, null)
+    const again = await owner.call('POST', `${path}/deliveries/${good.delivery.delivery_id}/redeliver`)
+    await owner.json('PUT', path, { url: 'https://receiver.invalid/', enabled: true })
+    const resent = await owner.call('POST', `${path}/deliveries/${good.delivery.delivery_id}/redeliver`)
+    assert.deepEqual([again.status, resent.status], [409, 404])
+    const unheard = await post('third')
+    assert.deepEqual([unheard.response_body, unheard.delivery.response_status], [null, null])
+    assert.match(unheard.delivery.error ?? '', /no public address/)
+    // Nobody is to be hammered by it.
+    const answers: Response[] = []
+    while (answers.at(-1)?.status !== 429 && answers.length < 7)
+      answers.push(await other.call('POST', `${path}/test`))
+    assert.equal(answers.at(-1)?.status, 429)
+    assert.notEqual(answers.at(-1)?.headers.get('retry-after'), null)
+    assert.equal((await viewer.call('POST', `${path}/test`)).status, 403)
     await remove(webhook)
   })
 

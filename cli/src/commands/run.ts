@@ -45,10 +45,12 @@ export function addRunCommand(program: Command): void {
     })
 }
 
+type Created = Pick<RunAgentResponse, 'run_id'> & Partial<Pick<RunAgentResponse, 'at_capacity' | 'warnings'>>
+
 /** Watches a run that was just created, or prints its id and leaves. */
 export async function showCreated(
   session: Session,
-  created: RunAgentResponse,
+  created: Created,
   options: { detach?: boolean | undefined; full?: boolean | undefined },
 ): Promise<void> {
   const { run_id, at_capacity } = created
@@ -72,12 +74,12 @@ async function readLink({ client }: Session, run_id: string): Promise<string> {
   }
 }
 
-function warn({ output }: Session, { warnings = [] }: RunAgentResponse): void {
+function warn({ output }: Session, { warnings = [] }: Created): void {
   for (const warning of warnings) output.note(output.colors.yellow(`! ${oneLine(warning)}`))
 }
 
 /** The id alone goes to standard output, so that scripts can take it as it is. */
-function printCreated(session: Session, created: RunAgentResponse): void {
+function printCreated(session: Session, created: Created): void {
   const { output } = session
   if (output.format === 'text') {
     output.line(output.id(created.run_id))

@@ -2,7 +2,8 @@ import type { ScheduledAgentItem, UpdateScheduleRequest } from '@runyard/client'
 import { type Command, Option } from 'commander'
 import { type AgentOptions, addAgentOptions, agentConfigOf } from '../agent-options.ts'
 import { addBudgetOptions, type BudgetOptions, budgetOf, describeBudget } from '../budget-options.ts'
-import { usageFailure } from '../failure.ts'
+import { currentProcess } from '../current-process.ts'
+import { EXIT, usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { pair, wholeNumber } from '../option-values.ts'
 import type { Output } from '../output.ts'
@@ -12,6 +13,7 @@ import { formatFields } from '../run-text.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 import { formatTable } from '../table.ts'
 import { formatAge, formatMoment, formatUntil } from '../time-text.ts'
+import { showCreated } from './run.ts'
 
 interface ScheduleOptions extends ClientOptions, AgentOptions, BudgetOptions, ResultOption {
   file?: string
@@ -29,6 +31,11 @@ interface CreateOptions extends ScheduleOptions {
   cron: string
   personal?: boolean
   paused?: boolean
+}
+
+interface RunNowOptions extends ClientOptions {
+  wait?: boolean
+  full?: boolean
 }
 
 interface UpdateOptions extends ScheduleOptions {
@@ -116,6 +123,14 @@ export function addScheduleCommands(program: Command): void {
         output.note(describeNext(schedule))
       },
     )
+
+  addClientOptions(
+    group
+      .command('run <schedule>')
+      .description('Has a schedule, by name or id, run at once, paused or not. Its next time stays.')
+      .option('-w, --wait', 'watch the run')
+      .option('--full', 'with --wait: show outputs whole'),
+  ).action(runNow)
 
   addClientOptions(
     group
@@ -229,6 +244,19 @@ async function listSchedules(options: ClientOptions): Promise<void> {
   output.line(formatTable(columns, rows, output.columns()))
 }
 
+async function runNow(schedule_id: string, options: RunNowOptions): Promise<void> {
+  const session = openSession(options)
+  const { client, output } = session
+  const firing = await client.schedules.run(schedule_id)
+  const { run_id, reason } = firing
+  if (run_id !== undefined && (options.wait || output.format === 'text'))
+    return showCreated(session, { run_id }, { detach: !options.wait, full: options.full })
+  if (output.format === 'text') output.note(`No run was started. ${oneLine(reason ?? '')}`)
+  else output.json(firing)
+  // Somebody asked for a run, and there is none.
+  if (run_id === undefined) currentProcess().exitCode = EXIT.failed
+}
+
 async function showHistory(schedule_id: string, options: ClientOptions & { limit: number }): Promise<void> {
   const { client, output } = openSession(options)
   const { time_zone } = await client.schedules.retrieve(schedule_id)
@@ -242,8 +270,9 @@ async function showHistory(schedule_id: string, options: ClientOptions & { limit
     { heading: 'RUN' },
     { heading: 'REASON', flexible: true },
   ]
-  const rows = firings.map(({ due_at, outcome, run_id, reason }) => [
-    ...[formatMoment(due_at, time_zone), outcome, run_id ? output.id(run_id) : '', reason ?? ''],
+  const rows = firings.map(({ due_at, outcome, run_id, reason, asked_by }) => [
+    ...[formatMoment(due_at, time_zone), outcome, run_id ? output.id(run_id) : ''],
+    [asked_by ? `Asked for by ${asked_by.display_name ?? asked_by.uid}.` : '', reason ?? ''].join(' ').trim(),
   ])
   output.line(formatTable(columns, rows, output.columns()))
 }

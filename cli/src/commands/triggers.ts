@@ -175,6 +175,15 @@ export function addTriggerCommands(program: Command): void {
 
   addClientOptions(
     group
+      .command('try <trigger>')
+      .description(
+        'Shows what a filter would do with the newest deliveries of a trigger, by name or id. Nothing is started.',
+      )
+      .option('--filter <expression>', 'another filter than the one it has; empty: none'),
+  ).action(tryFilter)
+
+  addClientOptions(
+    group
       .command('replay <trigger> <delivery>')
       .description('Does what a trigger does now with the body of a delivery, as a new delivery.'),
   ).action(async (trigger_id: string, delivery_id: string, options: ClientOptions) => {
@@ -187,6 +196,29 @@ export function addTriggerCommands(program: Command): void {
     output.line(output.id(delivery.run_id ?? delivery.delivery_id))
     output.note(oneLine([delivery.outcome, delivery.reason].filter(Boolean).join(': ')))
   })
+}
+
+async function tryFilter(trigger_id: string, options: ClientOptions & { filter?: string }): Promise<void> {
+  const { client, output } = openSession(options)
+  const { filter } = options
+  const tried = await client.triggers.tryFilter(trigger_id, filter === undefined ? {} : { filter })
+  if (output.format === 'json') return output.json(tried)
+  if (output.format === 'ndjson') return tried.deliveries.forEach(output.json)
+  if (tried.deliveries.length === 0) return output.note('Nothing came to it yet.')
+  const columns = [
+    ...[
+      { heading: 'DELIVERY' },
+      { heading: 'CAME' },
+      { heading: 'EVENT', spare: true },
+      { heading: 'WOULD' },
+    ],
+    { heading: 'REASON', flexible: true },
+  ]
+  const rows = tried.deliveries.map(({ delivery_id, received_at, event, passes, reason }) => [
+    ...[output.id(delivery_id), formatAge(received_at), event ?? ''],
+    ...[passes === null ? 'unknown' : passes ? 'run' : 'be left out', reason ?? ''],
+  ])
+  output.line(formatTable(columns, rows, output.columns()))
 }
 
 const addTriggerOptions = (command: Command): Command =>

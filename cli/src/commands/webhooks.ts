@@ -4,17 +4,21 @@ import type {
   Webhook,
   WebhookDelivery,
   WebhookEventType,
+  WebhookFormat,
   WebhookWithSecret,
 } from '@runyard/client'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { cleanText } from '../clean-text.ts'
+import { currentProcess } from '../current-process.ts'
 import { findEnding } from '../ending.ts'
-import { usageFailure } from '../failure.ts'
+import { EXIT, usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import type { Output } from '../output.ts'
 import { addClientOptions, type ClientOptions, openSession } from '../session.ts'
 import { formatAge } from '../time-text.ts'
 
 interface ContentOptions extends ClientOptions {
+  format?: WebhookFormat
   event?: WebhookEventType[]
   description?: string
 }
@@ -54,19 +58,24 @@ export function addWebhookCommands(program: Command): void {
   addContentOptions(
     group
       .command('create <url>')
-      .description('Creates a webhook, and prints its secret, which nothing shows again.')
+      .description(
+        'Creates a webhook, and prints its secret, which nothing shows again. An e-mail address gets letters.',
+      )
       .option('--personal', 'for your own runs, personal ones too, not for those of the team')
       .option('--disabled', 'nothing is sent until it is enabled'),
   ).action(async (url: string, options: CreateOptions) => {
     const { client, output } = openSession(options)
     const webhook = await client.webhooks.create({
-      url,
+      url: addressOf(url),
       ...contentOf(options),
       ...(options.personal ? { team: false } : {}),
       ...(options.disabled ? { enabled: false } : {}),
     })
     if (output.format !== 'text') return output.json(webhook)
-    printSecret(output, webhook)
+    if (webhook.format === 'runyard') return printSecret(output, webhook)
+    // Neither chats nor people check a signature.
+    output.line(output.id(webhook.webhook_id))
+    output.note(`Try it: runyard webhook test ${output.id(webhook.webhook_id)}`)
   })
 
   addClientOptions(
@@ -108,13 +117,21 @@ export function addWebhookCommands(program: Command): void {
     const { url, enable, disable } = options
     const changes = {
       ...contentOf(options),
-      ...(url === undefined ? {} : { url }),
+      ...(url === undefined ? {} : { url: addressOf(url) }),
       ...(enable || disable ? { enabled: enable === true } : {}),
     }
     if (Object.keys(changes).length === 0)
       throw usageFailure('Nothing is to be changed.', 'runyard webhook update WEBHOOK --url …')
-    const { events, description, enabled, ...before } = await client.webhooks.retrieve(webhook_id)
-    const kept = { url: before.url, events, enabled, ...(description === undefined ? {} : { description }) }
+    const { events, format, description, enabled, ...before } = await client.webhooks.retrieve(webhook_id)
+    // An address of another kind has another format.
+    const is_kept = changes.url === undefined || isMail(changes.url) === isMail(before.url)
+    const kept = {
+      url: before.url,
+      events,
+      enabled,
+      ...(is_kept ? { format } : {}),
+      ...(description === undefined ? {} : { description }),
+    }
     const webhook = await client.webhooks.update(webhook_id, { ...kept, ...changes })
     if (output.format !== 'text') return output.json(webhook)
     output.line(output.id(webhook.webhook_id))
@@ -144,6 +161,26 @@ export function addWebhookCommands(program: Command): void {
     if (output.format !== 'text') return output.json(webhook)
     printSecret(output, webhook)
     output.note('For 24 hours deliveries are signed with both, this one and the one before it.')
+  })
+
+  addClientOptions(
+    group
+      .command('test <webhook>')
+      .description('Sends a test to a webhook now, by its address or id, and shows what came back.'),
+  ).action(async (webhook_id: string, options: ClientOptions) => {
+    const { client, output } = openSession(options)
+    const test = await client.webhooks.test(webhook_id)
+    const { error, response_status } = test.delivery
+    // Somebody asks whether it works.
+    if (error !== null) currentProcess().exitCode = EXIT.failed
+    if (output.format !== 'text') return output.json(test)
+    const duration = `${test.duration_ms} ms`
+    output.note(
+      error === null
+        ? `It arrived: answered ${response_status} in ${duration}.`
+        : `${oneLine(error)} (${duration})`,
+    )
+    if (test.response_body) output.line(cleanText(test.response_body))
   })
 
   addClientOptions(
@@ -189,16 +226,28 @@ const addContentOptions = (command: Command): Command =>
   addClientOptions(
     command
       .option('--event <type>', 'run.failed and such; repeat for more (new ones: all)', eventType)
+      .addOption(
+        new Option(
+          '--format <format>',
+          'what is sent (default: the event; to an e-mail address a letter)',
+        ).choices([...['runyard', 'slack', 'discord', 'teams', 'email']]),
+      )
       .option('--description <text>', 'what it is for'),
   )
 
 const contentOf = ({
   event,
+  format,
   description,
-}: ContentOptions): Pick<UpdateWebhookRequest, 'events' | 'description'> => ({
+}: ContentOptions): Pick<UpdateWebhookRequest, 'events' | 'format' | 'description'> => ({
+  ...(format ? { format } : {}),
   ...(event ? { events: event } : {}),
   ...(description === undefined ? {} : { description }),
 })
+
+const isMail = (url: string): boolean => url.startsWith('mailto:')
+/** An e-mail address is one without its scheme, too. */
+const addressOf = (text: string): string => (/^[^/:@]+@[^/:@]+$/.test(text) ? `mailto:${text}` : text)
 
 const isEvent = (text: string): text is WebhookEventType => Object.hasOwn(EVENTS, text)
 
@@ -231,6 +280,7 @@ function fieldsOf(webhook: Webhook, output: Output): Array<[name: string, value:
     ['url', url],
     ['of', `${ownerOf(webhook)}, made by ${webhook.creator.display_name ?? webhook.creator.uid}`],
     ['events', listEvents(webhook)],
+    ['format', webhook.format],
     ...(description === undefined ? [] : [['description', description] satisfies [string, string]]),
     ['state', reason === undefined ? wordFor(webhook) : `${wordFor(webhook)}: ${reason}`],
     ...(failing_since === null
@@ -248,7 +298,7 @@ function linesOf(delivery: WebhookDelivery, output: Output): string[] {
   return [
     `${output.id(delivery_id)}  ${oneLine(status)}, ${tries}${answered}`,
     `  ${oneLine(`${event.type} ${formatAge(created_at)}`)}`,
-    `  ${oneLine(`run ${output.id(run_id)}`)}`,
+    ...(event.type === 'webhook.test' ? [] : [`  ${oneLine(`run ${output.id(run_id)}`)}`]),
     ...(error === null ? [] : [`  ${oneLine(error)}`]),
   ]
 }

@@ -80,6 +80,33 @@ test('what it did stands in its history, and list finds its runs', LIMIT, async 
   assert.match((await home.run(['get', run_id ?? ''])).stdout, /\nschedule +Often \(/)
 })
 
+test('one runs at once when it is asked to, and says so when it does not', LIMIT, async () => {
+  await schedule(
+    'create',
+    'Rarely',
+    '```sh\necho now\n```',
+    '--cron',
+    '0 0 1 1 *',
+    '--harness',
+    'runbook',
+    '--paused',
+  )
+  const watched = await schedule('run', 'Rarely', '--wait')
+  assert.equal(watched.code, 0, watched.stderr)
+  assert.match(watched.stdout, /now/)
+  const firing = JSON.parse((await schedule('run', 'Rarely', '-o', 'json')).stdout) as ScheduleFiring
+  assert.equal(firing.outcome, 'created')
+  await home.run(['wait', firing.run_id ?? ''])
+  await schedule('update', 'Rarely', '--pool', 'nobody')
+  const started = await schedule('run', 'Rarely')
+  assert.deepEqual([started.code, /^[0-9a-f-]{36}\n$/.test(started.stdout)], [0, true], started.stderr)
+  const skipped = await schedule('run', 'Rarely')
+  assert.deepEqual([skipped.code, skipped.stdout], [1, ''])
+  assert.match(skipped.stderr, /^No run was started\. An earlier run was not over: /)
+  assert.match((await schedule('history', 'Rarely')).stdout, /skipped +Asked for by .+\. An earlier run/)
+  await schedule('delete', 'Rarely')
+})
+
 test('what is wrong is said', LIMIT, async () => {
   const bad = await schedule('create', 'Bad', 'x', '--cron', 'daily')
   assert.deepEqual([bad.code, /^error: --cron: must have five fields/.test(bad.stderr)], [1, true])

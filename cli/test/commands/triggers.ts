@@ -64,6 +64,9 @@ test('one is made, posted to, changed, replayed, paused and deleted', LIMIT, asy
     [undefined, 'T', { team: 'a', more: 'b' }, { max_tokens: 5 }, 'nobody'],
   )
   assert.deepEqual(after.output_schema, { type: 'object' })
+  const tried = await trigger('try', 'Issues', '--filter', 'payload.ok == 7')
+  assert.match(tried.stdout, /^DELIVERY +CAME +(EVENT +)?WOULD +REASON\n.* be left out +The filter/)
+  assert.match((await trigger('try', 'Issues')).stdout, /( run +\n.*){2}|run *$/m)
   const again = await read<TriggerDelivery>('replay', 'Issues', filtered.delivery_id ?? '')
   assert.deepEqual([again.outcome, again.replay_of], ['run_started', filtered.delivery_id])
   const runs = await home.run(['list', '--trigger', after.trigger_id, '-o', 'json'])

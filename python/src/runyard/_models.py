@@ -990,13 +990,14 @@ ScheduleCatchUp = TypeAliasType("ScheduleCatchUp", Literal["latest", "skip"] | s
 
 class ScheduleFiring(WireModel):
     due_at: datetime
-    """The time that the cron expression names."""
+    """The time that the cron expression names; with `asked_by`, when it was asked for."""
     fired_at: datetime
     """RFC 3339, UTC, milliseconds."""
     outcome: Literal["created", "skipped", "failed"] | str
     run_id: str | None = None
     reason: str | None = None
     """Why there is no run, or why one came late."""
+    asked_by: RunCreatorInfo | None = None
 
 
 ScheduleOverlap = TypeAliasType("ScheduleOverlap", Literal["skip", "allow", "cancel"] | str)
@@ -1135,6 +1136,17 @@ class ToolResultEventData(WireModel):
     truncated_bytes: int | None = None
 
 
+class TriedDelivery(WireModel):
+    delivery_id: str
+    received_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    event: str | None
+    passes: bool | None
+    """Whether it would start a run or a follow-up; null: its body is not kept any more, so nobody can tell."""
+    reason: str | None = None
+    """Why it would be left out, or why nobody can tell."""
+
+
 class TriggerDeliveryReply(WireModel):
     """Of a trigger that answers: what became of that."""
 
@@ -1188,6 +1200,15 @@ class TriggerWithSecretLastDelivery(WireModel):
 class TriggerWithSecretScope(WireModel):
     type: Literal["User", "Team"] | str
     uid: str | None = None
+
+
+class TryTriggerRequest(WireModel):
+    filter: str | None = None
+    """To be tried in place of the one it has; empty: none. Default: the one it has."""
+
+
+class TryTriggerResponse(WireModel):
+    deliveries: list[TriedDelivery]
 
 
 class UnknownArtifactItem(WireModel):
@@ -1406,11 +1427,18 @@ WebhookDeliveryStatus = TypeAliasType(
 """`pending`: it waits, or is tried again. `failed`: given up."""
 
 
-class WebhookEventData(WireModel):
-    run_id: str
-    state: RunState
-    source: RunSourceType
-    error_code: ErrorCode | None = None
+class WebhookEventDataChanges(WireModel):
+    """Once the run has stopped: what it has changed, in files and lines."""
+
+    files_changed: int
+    additions: int
+    deletions: int
+
+
+class WebhookEventDataPullRequest(WireModel):
+    url: str
+    number: int
+    repository: str
 
 
 WebhookEventType = TypeAliasType(
@@ -1426,6 +1454,10 @@ WebhookEventType = TypeAliasType(
     ]
     | str,
 )
+
+
+WebhookFormat = TypeAliasType("WebhookFormat", Literal["runyard", "slack", "discord", "teams", "email"] | str)
+"""`runyard`: the event itself. `slack`, `discord`, `teams`: a message, as incoming webhooks of these chats take it. `email`: a letter, for `mailto:` addresses."""
 
 
 class WebhookScope(WireModel):
@@ -1702,9 +1734,10 @@ class CreateAgentIdentityRequestMemory(WireModel):
 
 class CreateWebhookRequest(WireModel):
     url: str
-    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400, unless the webhook is disabled."""
+    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. With `mailto:`, an e-mail address of a domain that the operator names (RUNYARD_MAIL_DOMAINS). An address to which nothing would ever be sent is a 400, unless the webhook is disabled."""
     events: list[WebhookEventType] | None = None
-    """Default: all."""
+    """Default: all; for messages to people `run.blocked` and the four that tell of an end."""
+    format: WebhookFormat | None = None
     description: str | None = None
     enabled: bool | None = None
     """Default true."""
@@ -2310,9 +2343,10 @@ class UpdateAgentIdentityRequestMemory(WireModel):
 
 class UpdateWebhookRequest(WireModel):
     url: str
-    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. An address to which nothing would ever be sent is a 400, unless the webhook is disabled."""
+    """Where events are sent: https. Plain http, and hosts without a public address, only where the operator names the host in RUNYARD_PRIVATE_HOSTS. With `mailto:`, an e-mail address of a domain that the operator names (RUNYARD_MAIL_DOMAINS). An address to which nothing would ever be sent is a 400, unless the webhook is disabled."""
     events: list[WebhookEventType] | None = None
-    """Default: all."""
+    """Default: all; for messages to people `run.blocked` and the four that tell of an end."""
+    format: WebhookFormat | None = None
     description: str | None = None
     enabled: bool | None = None
     """Default true."""
@@ -2357,6 +2391,7 @@ class Webhook(WireModel):
     webhook_id: str
     url: str
     events: list[WebhookEventType]
+    format: WebhookFormat
     description: str | None = None
     enabled: bool
     disabled_reason: str | None = None
@@ -2371,28 +2406,30 @@ class Webhook(WireModel):
     scope: WebhookScope
 
 
-class WebhookEvent(WireModel):
-    type: (
-        Literal[
-            "run.created",
-            "run.started",
-            "run.blocked",
-            "run.succeeded",
-            "run.failed",
-            "run.errored",
-            "run.cancelled",
-        ]
-        | str
-    )
-    timestamp: datetime
-    """When it happened."""
-    data: WebhookEventData
+class WebhookEventData(WireModel):
+    run_id: str
+    state: RunState
+    source: RunSourceType
+    error_code: ErrorCode | None = None
+    title: str
+    link: str
+    """The run's page, which needs a key; of a test the webhook's page."""
+    creator: RunCreatorInfo
+    message: str | None = None
+    """Why the run is in its state, at most 1000 characters: a question, a call to be allowed, an error."""
+    waits_for: WaitsFor | None = None
+    result: str | None = None
+    """Once the run has stopped: the beginning of what the agent said last, at most 1000 characters."""
+    changes: WebhookEventDataChanges | None = None
+    pull_requests: list[WebhookEventDataPullRequest] | None = None
+    """Once the run has stopped: those that it has opened."""
 
 
 class WebhookWithSecret(WireModel):
     webhook_id: str
     url: str
     events: list[WebhookEventType]
+    format: WebhookFormat
     description: str | None = None
     enabled: bool
     disabled_reason: str | None = None
@@ -3047,24 +3084,24 @@ class UsageEvent(WireModel):
     data: UsageEventData
 
 
-class WebhookDelivery(WireModel):
-    delivery_id: str
-    """The `webhook-id` of the request: the same each time it is tried."""
-    webhook_id: str
-    run_id: str
-    event: WebhookEvent
-    status: WebhookDeliveryStatus
-    attempts: int
-    created_at: datetime
-    """RFC 3339, UTC, milliseconds."""
-    last_attempt_at: datetime | None
-    """RFC 3339, UTC, milliseconds."""
-    next_attempt_at: datetime | None
-    """RFC 3339, UTC, milliseconds."""
-    response_status: int | None
-    """Of the last attempt that was answered."""
-    error: str | None
-    """Why the last attempt did not go well."""
+class WebhookEvent(WireModel):
+    type: (
+        Literal[
+            "run.created",
+            "run.started",
+            "run.blocked",
+            "run.succeeded",
+            "run.failed",
+            "run.errored",
+            "run.cancelled",
+            "webhook.test",
+        ]
+        | str
+    )
+    """`webhook.test`: somebody tries the webhook; its `run_id` is all zeros, since it is about no run."""
+    timestamp: datetime
+    """When it happened."""
+    data: WebhookEventData
 
 
 ArtifactItem = TypeAliasType(
@@ -3108,11 +3145,6 @@ class DebugEndedEvent(WireModel):
     occurred_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: DebugEndedEventData
-
-
-class ListDeliveriesResponse(WireModel):
-    deliveries: list[WebhookDelivery]
-    page_info: PageInfo
 
 
 class ListSchedulesResponse(WireModel):
@@ -3199,6 +3231,34 @@ class RunStateEvent(WireModel):
     data: RunStateEventData
 
 
+class WebhookDelivery(WireModel):
+    delivery_id: str
+    """The `webhook-id` of the request: the same each time it is tried."""
+    webhook_id: str
+    run_id: str
+    event: WebhookEvent
+    status: WebhookDeliveryStatus
+    attempts: int
+    created_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    last_attempt_at: datetime | None
+    """RFC 3339, UTC, milliseconds."""
+    next_attempt_at: datetime | None
+    """RFC 3339, UTC, milliseconds."""
+    response_status: int | None
+    """Of the last attempt that was answered: by HTTP, or by the mail server."""
+    error: str | None
+    """Why the last attempt did not go well."""
+
+
+class WebhookTest(WireModel):
+    delivery: WebhookDelivery
+    duration_ms: int
+    """From the request until its answer was read, or given up."""
+    response_body: str | None
+    """The first 1000 characters of the answer, without control characters; null if there was none."""
+
+
 class ClaudeHarnessUsage(WireModel):
     harness: Literal["CLAUDE_CODE"]
     capturedAt: datetime
@@ -3229,6 +3289,11 @@ HarnessUsage = TypeAliasType(
         ClaudeHarnessUsage | CodexHarnessUsage | UnknownHarnessUsage, Field(union_mode="left_to_right")
     ],
 )
+
+
+class ListDeliveriesResponse(WireModel):
+    deliveries: list[WebhookDelivery]
+    page_info: PageInfo
 
 
 class ListRunsResponse(WireModel):

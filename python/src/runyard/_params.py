@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SessionSharing,
         TriggerReply,
         WebhookEventType,
+        WebhookFormat,
     )
 
 
@@ -651,6 +652,13 @@ class ListTriggerDeliveriesParams(RequestOptions, total=False):
     outcome: Literal["run_started", "followup_sent", "filtered", "failed", "waiting"] | None
 
 
+class TryFilterParams(RequestOptions, total=False):
+    """Which filter is tried."""
+
+    filter: str
+    """To be tried in place of the one it has; empty: none. Default: the one it has."""
+
+
 class GitAppParam(TypedDict):
     """A GitHub App: the value of its secret is its private key in PEM."""
 
@@ -870,9 +878,11 @@ class UpdateWebhookParams(RequestOptions, total=False):
     """What a webhook is made of."""
 
     url: Required[str]
-    """Where events are sent: https."""
+    """Where events are sent: https, or `mailto:` and an e-mail address."""
     events: Sequence[WebhookEventType]
-    """Default: all."""
+    """Default: all; for messages to people `run.blocked` and the four that tell of an end."""
+    format: WebhookFormat
+    """Default: `email` for a mailto address, else `runyard`."""
     description: str | None
     enabled: bool
     """Default True."""

@@ -8,6 +8,7 @@ import {
   ListSchedulesQuery,
   ListSchedulesResponse,
   ScheduledAgentItem,
+  ScheduleFiring,
   UpdateScheduleRequest,
 } from './schedule.ts'
 
@@ -72,6 +73,20 @@ export const SCHEDULE_ROUTES = {
     description:
       'It goes on with its next time; what it would have done while it was paused is not made up for.',
     body: Empty,
+    errors: writing,
+  }),
+  runSchedule: define({
+    ...found,
+    method: 'POST',
+    path: `${path}/run`,
+    summary: 'Run a schedule now',
+    description:
+      'Does at once what its next due time would do: a run of the same template, as whoever saved the schedule last, unless `overlap` ' +
+      'says that there is none while an earlier one is not over (`skipped`, with the reason). Its next time stays, and a paused ' +
+      'schedule stays paused. What a run would be refused for is refused here, and then the history has nothing of it.',
+    body: Empty,
+    creates_run: true,
+    response: ScheduleFiring,
     errors: writing,
   }),
   listFirings: define({

@@ -143,11 +143,16 @@ export type FiringOutcome = z.infer<typeof FiringOutcome>
 
 export const ScheduleFiring = z
   .object({
-    due_at: Timestamp.meta({ description: 'The time that the cron expression names.' }),
+    due_at: Timestamp.meta({
+      description: 'The time that the cron expression names; with `asked_by`, when it was asked for.',
+    }),
     fired_at: Timestamp,
     outcome: FiringOutcome,
     run_id: z.string().optional(),
     reason: z.string().optional().meta({ description: 'Why there is no run, or why one came late.' }),
+    asked_by: RunCreatorInfo.optional().meta({
+      description: 'Who had it run at once; absent if it was due.',
+    }),
   })
   .meta({ id: 'ScheduleFiring' })
 export type ScheduleFiring = z.infer<typeof ScheduleFiring>

@@ -7,9 +7,12 @@ import {
   ListTriggerDeliveriesResponse,
   ListTriggersQuery,
   ListTriggersResponse,
+  TRIED_MAX,
   Trigger,
   TriggerDelivery,
   TriggerWithSecret,
+  TryTriggerRequest,
+  TryTriggerResponse,
   UpdateTriggerRequest,
 } from './trigger.ts'
 
@@ -82,6 +85,18 @@ export const TRIGGER_ROUTES = {
     summary: 'Resume a trigger',
     description: 'What was sent while it was paused was refused, and is not made up for.',
     body: Empty,
+    errors: writing,
+  }),
+  tryTrigger: define({
+    ...found,
+    method: 'POST',
+    path: `${path}/try`,
+    summary: 'Try a filter of a trigger',
+    description:
+      `What a filter would do with the newest ${TRIED_MAX} deliveries, replays aside. Nothing is started and nothing is changed. Whether a run ` +
+      'could be created, and whether it is about a push of our own, is not looked at.',
+    body: TryTriggerRequest,
+    response: TryTriggerResponse,
     errors: writing,
   }),
   listTriggerDeliveries: define({

@@ -122,6 +122,36 @@ export const UpdateTriggerRequest = z
   .meta({ id: 'UpdateTriggerRequest' })
 export type UpdateTriggerRequest = z.infer<typeof UpdateTriggerRequest>
 
+/** How many deliveries a filter is tried on. */
+export const TRIED_MAX = 10
+
+export const TryTriggerRequest = z
+  .object({
+    filter: z.string().trim().max(4096).optional().meta({
+      description: 'To be tried in place of the one it has; empty: none. Default: the one it has.',
+    }),
+  })
+  .meta({ id: 'TryTriggerRequest' })
+
+export const TriedDelivery = z
+  .object({
+    delivery_id: z.string(),
+    received_at: Timestamp,
+    event: z.string().nullable(),
+    passes: z.boolean().nullable().meta({
+      description:
+        'Whether it would start a run or a follow-up; null: its body is not kept any more, so nobody can tell.',
+    }),
+    reason: z.string().optional().meta({ description: 'Why it would be left out, or why nobody can tell.' }),
+  })
+  .meta({ id: 'TriedDelivery' })
+export type TriedDelivery = z.infer<typeof TriedDelivery>
+
+export const TryTriggerResponse = z
+  .object({ deliveries: z.array(TriedDelivery) })
+  .meta({ id: 'TryTriggerResponse' })
+export type TryTriggerResponse = z.infer<typeof TryTriggerResponse>
+
 export const TriggerOutcome = z.enum(['run_started', 'followup_sent', 'filtered', 'failed', 'waiting']).meta({
   id: 'TriggerOutcome',
   description:

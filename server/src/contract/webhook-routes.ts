@@ -9,6 +9,7 @@ import {
   UpdateWebhookRequest,
   Webhook,
   WebhookDelivery,
+  WebhookTest,
   WebhookWithSecret,
 } from './webhook.ts'
 
@@ -86,6 +87,19 @@ export const WEBHOOK_ROUTES = {
     body: Empty,
     status: 200,
     response: WebhookWithSecret,
+    errors: writing,
+  }),
+  testWebhook: define({
+    method: 'POST',
+    path: '/agent/webhooks/{webhook_id}/test',
+    summary: 'Send a test to a webhook',
+    description:
+      'Sends one signed event `webhook.test` now, enabled or not, and answers with what came back. It is tried once, and listed among the deliveries.',
+    tag: 'Webhooks',
+    params,
+    body: Empty,
+    status: 200,
+    response: WebhookTest,
     errors: writing,
   }),
   listWebhookDeliveries: define({

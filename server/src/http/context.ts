@@ -5,11 +5,14 @@ import type { HarnessTraits } from '../contract/harness-fields.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
 import type { MergePullRequestRequest, PullRequestItem } from '../contract/pull-request.ts'
+import type { WebhookEvent, WebhookTest } from '../contract/webhook.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import type { Store } from '../store/db.ts'
 import type { OpenRunMaxima } from '../store/quotas.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { Watch } from '../store/watch.ts'
+import type { DeliveryRow } from '../store/webhook-deliveries.ts'
+import type { WebhookRow } from '../store/webhooks.ts'
 import type { AuditWriter } from './audit.ts'
 import type { Authenticator } from './auth.ts'
 import type { Metrics } from './metrics.ts'
@@ -69,6 +72,14 @@ export interface HttpSettings {
   harnesses: readonly HarnessTraits[]
   /** Why no event would ever be sent to an address; `null`: it may be. */
   whyNeverSent: (url: string) => string | null
+  /** Sends a test to a webhook once, and says what came back. Throws if its secret does not open. */
+  sendWebhookTest: (
+    test: Pick<WebhookRow, 'webhook_id' | 'url' | 'format' | 'sealed'> & {
+      delivery_id: string
+      set_up_by: string
+      event: WebhookEvent
+    },
+  ) => Promise<Pick<DeliveryRow, 'response_status' | 'error'> & Omit<WebhookTest, 'delivery'>>
   /** Whether a git host speaks GitHub's API. */
   isGitHub: (host: string) => boolean
   /** Images that environments may name, where this process was told; the worker has the last word. */

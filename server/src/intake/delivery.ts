@@ -53,8 +53,8 @@ export interface Done {
 
 /** Why nothing is to happen, or `null`. Takes a thread: to be asked outside of transactions. */
 export async function whyFiltered(
-  { verification, filter, editor }: TriggerRow,
-  { event, payload, headers }: Sent,
+  { verification, filter, editor }: Pick<TriggerRow, 'verification' | 'filter'> & { editor: { uid: string } },
+  { event, payload, headers }: Pick<Sent, 'event' | 'payload' | 'headers'>,
 ): Promise<string | null> {
   if (verification === 'github' && event === 'ping') return 'GitHub asked whether anybody is here.'
   if (verification === 'github' && isOwnComment(payload)) return 'It is about a comment of our own.'

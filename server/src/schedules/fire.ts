@@ -1,21 +1,16 @@
 import { AppError } from '../contract/error.ts'
 import { latestDue, nextAfter } from '../intake/cron.ts'
 import type { RunServices } from '../intake/new-run.ts'
-import { resolveScheduledRun } from '../intake/schedule.ts'
-import { noteService } from '../store/audit-log.ts'
+import { createScheduledRun, type Fired, skipped } from '../intake/scheduled-run.ts'
 import { type Db, isCutShort, isLockTimeout, isUnavailable, transact } from '../store/db.ts'
 import {
   advanceSchedule,
   type Clock,
   type DueSchedule,
-  type FiringRow,
-  findOpenRun,
   lockDue,
   noteNoRoom,
   recordFiring,
 } from '../store/firings.ts'
-import { insertRun } from '../store/new-runs.ts'
-import { cancelScheduled } from '../store/transitions.ts'
 
 /** Later than this, a due time was missed, not only late. */
 const MISSED_MS = 60_000
@@ -26,14 +21,6 @@ const NO_ROOM = 'There is no room for its run yet, so it is tried again. '
 /** The run was refused for now, a quota being full: the schedule stays due, and says so. */
 export class NoRoom extends Error {
   override name = 'NoRoom'
-}
-
-/** What happened at a due time. */
-export interface Fired {
-  firing: FiringRow
-  /** In which the new run waits. */
-  pool: string | null
-  cancelled: string[]
 }
 
 interface Turn {
@@ -61,7 +48,7 @@ export async function fireSchedule(
     }
     const reason = error instanceof AppError ? error.detail : 'The service failed to create the run.'
     const fired = await transact(services.db, (trx) =>
-      takeTurn(trx, schedule_id, clock, async (_trx, turn) => refuse(turn, 'failed', reason)),
+      takeTurn(trx, schedule_id, clock, async (_trx, turn) => failed(turn, reason)),
     )
     // Refusals are for whoever owns the schedule, anything else for whoever keeps the service, too.
     if (!(error instanceof AppError)) throw error
@@ -73,29 +60,10 @@ export async function fireSchedule(
     const late_ms = schedule.now.getTime() - due_at.getTime()
     const { last_spawn_error: waited } = schedule
     if (schedule.catch_up === 'skip' && late_ms > MISSED_MS && waited?.startsWith(NO_ROOM))
-      return refuse(turn, 'failed', `There was no room for its run in time. ${waited.slice(NO_ROOM.length)}`)
+      return failed(turn, `There was no room for its run in time. ${waited.slice(NO_ROOM.length)}`)
     if (schedule.catch_up === 'skip' && late_ms > MISSED_MS)
-      return refuse(turn, 'skipped', 'It was missed: the service was down or busy when it was due.')
-    if (schedule.editor_disabled) {
-      const reason = `${schedule.editor_name}, who saved the schedule last, is disabled. Its runs are created again once somebody else saves it.`
-      return refuse(turn, 'failed', reason)
-    }
-    if (schedule.overlap === 'skip') {
-      const open = await findOpenRun(trx, schedule_id)
-      if (open) return refuse(turn, 'skipped', `An earlier run was not over: ${open}.`)
-    }
-    const run = await resolveScheduledRun({ ...services, db: trx }, schedule, schedule.editor_id)
-    const firing: FiringRow = {
-      ...{ due_at, fired_at: schedule.now, outcome: 'created', run_id: run.run_id },
-      reason: due_at > schedule.next_run_at ? sinceWhen(schedule) : null,
-    }
-    if (!(await recordFiring(trx, schedule_id, firing)))
-      return refuse(turn, 'skipped', 'This due time had passed before: a clock was set back.')
-    const cancelled = schedule.overlap === 'cancel' ? await cancelScheduled(trx, schedule_id) : []
-    await insertRun(trx, run, null, { open: services.open_runs })
-    const who = { run_id: run.run_id, principal_id: run.creator_id }
-    await noteService(trx, { action: 'createRun', ...who, detail: `schedule ${schedule_id}` })
-    return { firing, pool: run.pool, cancelled }
+      return skipped(at(turn), 'It was missed: the service was down or busy when it was due.')
+    return createScheduledRun({ ...services, db: trx }, schedule, at(turn))
   }
 }
 
@@ -115,12 +83,17 @@ async function takeTurn(
   const due_at = latestDue(schedule, schedule.next_run_at, schedule.now)
   const fired = await act(trx, { schedule, due_at })
   if (fired.firing.outcome !== 'created') await recordFiring(trx, schedule_id, fired.firing)
-  await advanceSchedule(trx, schedule_id, nextAfter(schedule, schedule.now), fired.firing)
+  await advanceSchedule(trx, schedule_id, fired.firing, nextAfter(schedule, schedule.now))
   return fired
 }
 
-const refuse = ({ schedule, due_at }: Turn, outcome: 'skipped' | 'failed', reason: string): Fired => ({
-  firing: { due_at, fired_at: schedule.now, outcome, run_id: null, reason },
+const at = ({ schedule, due_at }: Turn) => ({
+  ...{ due_at, fired_at: schedule.now, asked_by: null },
+  reason: due_at > schedule.next_run_at ? sinceWhen(schedule) : null,
+})
+
+const failed = (turn: Turn, reason: string): Fired => ({
+  firing: { ...at(turn), outcome: 'failed', run_id: null, reason },
   pool: null,
   cancelled: [],
 })

@@ -1,11 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { RunServices } from '../intake/new-run.ts'
+import type { Fired } from '../intake/scheduled-run.ts'
 import { isUnavailable } from '../store/db.ts'
 import { type Clock, isDue, readDue } from '../store/firings.ts'
 import { now } from '../store/sql-fragments.ts'
 import { DELIVERY_WAITS } from '../store/trigger-deliveries.ts'
 import type { Watch } from '../store/watch.ts'
-import { type Fired, fireSchedule, isPassing, NoRoom } from './fire.ts'
+import { fireSchedule, isPassing, NoRoom } from './fire.ts'
 import { retryDeliveries } from './waiting-deliveries.ts'
 
 /** While one is due and was left. */

@@ -57,7 +57,13 @@ onEitherDatabase('counts', (open) => {
     const principal_id = await addPrincipal(db)
     await insertWebhook(db, {
       ...{ webhook_id: uuidv7(), creator_id: principal_id, scope: 'Team', url: 'https://example.com/' },
-      ...{ events: ['run.created'], description: null, enabled: true, sealed: Buffer.from('x') },
+      ...{
+        events: ['run.created'],
+        format: 'runyard',
+        description: null,
+        enabled: true,
+        sealed: Buffer.from('x'),
+      },
     })
     await addRun(db, principal_id)
     await addRun(db, principal_id)

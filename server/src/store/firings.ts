@@ -3,12 +3,14 @@
  * by whoever holds the schedule's row: so no due time is lost, and none passes twice however many processes look.
  */
 import { type RawBuilder, sql } from 'kysely'
+import type { RunCreatorInfo } from '../contract/run.ts'
 import type { FiringOutcome, ListFiringsQuery } from '../contract/schedule.ts'
 import { UNFINISHED_STATES } from '../contract/state.ts'
 import { brokenCursor, decodeCursor, encodeCursor, isMoment } from './cursor.ts'
 import type { Db } from './db.ts'
+import { person } from './runs.ts'
 import type { ScheduleRow } from './schedules.ts'
-import { among } from './sql-fragments.ts'
+import { among, now } from './sql-fragments.ts'
 
 /** Of each schedule. */
 const KEPT_FIRINGS = 500
@@ -17,12 +19,16 @@ const READ_AT_ONCE = 20
 /** Of the database; tests have one of their own. */
 export type Clock = RawBuilder<Date>
 
-export interface DueSchedule extends Omit<ScheduleRow, 'creator' | 'editor'> {
-  next_run_at: Date
+/** One that is locked to create a run. */
+export interface FiringSchedule extends Omit<ScheduleRow, 'creator' | 'editor'> {
   editor_id: string
   editor_name: string
   editor_disabled: boolean
   now: Date
+}
+
+export interface DueSchedule extends FiringSchedule {
+  next_run_at: Date
 }
 
 export interface FiringRow {
@@ -31,6 +37,8 @@ export interface FiringRow {
   outcome: FiringOutcome
   run_id: string | null
   reason: string | null
+  /** `null`: it was due. */
+  asked_by: RunCreatorInfo | null
 }
 
 /** Whether a schedule is due. */
@@ -54,14 +62,38 @@ export async function readDue(
   }
 }
 
+const named = (schedule_id: string, clock: Clock): RawBuilder<unknown> => sql`
+  select s.*, p.display_name as editor_name, p.disabled as editor_disabled, ${clock} as now
+  from schedules s join principals p on p.principal_id = s.editor_id where s.schedule_id = ${schedule_id}::uuid`
+
 /** The schedule, locked until the end of the transaction; `null` when it is not due any more or another process has it. */
 export async function lockDue(trx: Db, schedule_id: string, clock: Clock): Promise<DueSchedule | null> {
   const { rows } = await sql<DueSchedule>`
-    select s.*, p.display_name as editor_name, p.disabled as editor_disabled, ${clock} as now
-    from schedules s join principals p on p.principal_id = s.editor_id
-    where s.schedule_id = ${schedule_id}::uuid and s.next_run_at <= ${clock}
-    for update of s skip locked`.execute(trx)
+    ${named(schedule_id, clock)} and s.next_run_at <= ${clock} for update of s skip locked`.execute(trx)
   return rows[0] ?? null
+}
+
+/** The schedule, due or not and paused or not, once nobody else fires it; `null` when it is gone. */
+export async function lockToRun(trx: Db, schedule_id: string): Promise<FiringSchedule | null> {
+  const { rows } = await sql<FiringSchedule>`${named(schedule_id, now)} for update of s`.execute(trx)
+  return rows[0] ?? null
+}
+
+/** Who asks for a firing now, and when: a time that is no whole second and that no firing has, since its time is its key. */
+export async function findFiringTime(
+  trx: Db,
+  schedule_id: string,
+  principal_id: string,
+): Promise<Pick<FiringRow, 'due_at' | 'fired_at' | 'asked_by'>> {
+  const { rows } = await sql<{ due_at: Date; fired_at: Date; asked_by: RunCreatorInfo }>`
+    select n.at as fired_at, ${person('p')} as asked_by, (
+      select t from generate_series(n.at, n.at + interval '1 second', interval '1 millisecond') t
+      where t <> date_trunc('second', t)
+        and not exists (select from schedule_firings f where f.schedule_id = ${schedule_id}::uuid and f.due_at = t)
+      order by t limit 1) as due_at
+    from principals p, (select ${now} as at) n where p.principal_id = ${principal_id}::uuid`.execute(trx)
+  if (!rows[0]) throw new Error('Whoever asked for a run of a schedule is not there.')
+  return rows[0]
 }
 
 /** An earlier run of the schedule that is not over; `null` when there is none. */
@@ -75,9 +107,9 @@ export async function findOpenRun(trx: Db, schedule_id: string): Promise<string 
 /** Keeps the newest firings only. False: this due time has passed already. */
 export async function recordFiring(trx: Db, schedule_id: string, firing: FiringRow): Promise<boolean> {
   const { rows } = await sql`
-    insert into schedule_firings (schedule_id, due_at, fired_at, outcome, run_id, reason)
+    insert into schedule_firings (schedule_id, due_at, fired_at, outcome, run_id, reason, asked_by)
     values (${schedule_id}::uuid, ${firing.due_at.toISOString()}::timestamptz, ${firing.fired_at.toISOString()}::timestamptz,
-      ${firing.outcome}, ${firing.run_id}::uuid, ${firing.reason})
+      ${firing.outcome}, ${firing.run_id}::uuid, ${firing.reason}, ${firing.asked_by?.uid ?? null}::uuid)
     on conflict do nothing returning 1`.execute(trx)
   if (rows.length === 0) return false
   await sql`
@@ -87,12 +119,12 @@ export async function recordFiring(trx: Db, schedule_id: string, firing: FiringR
   return true
 }
 
-/** Sets its next time and what became of this one. Nobody's edit: `updated_at` stays. */
+/** Sets what became of a firing and, after one that was due, the next time. Nobody's edit: `updated_at` stays. */
 export async function advanceSchedule(
   trx: Db,
   schedule_id: string,
-  next_run_at: Date,
   { outcome, fired_at, reason }: FiringRow,
+  next_run_at: Date | null = null,
 ): Promise<void> {
   const result =
     outcome === 'created'
@@ -101,7 +133,7 @@ export async function advanceSchedule(
         ? sql`, last_spawn_error = ${reason}`
         : sql``
   await sql`
-    update schedules set next_run_at = ${next_run_at.toISOString()}::timestamptz ${result}
+    update schedules set next_run_at = coalesce(${next_run_at?.toISOString() ?? null}::timestamptz, next_run_at) ${result}
     where schedule_id = ${schedule_id}::uuid`.execute(trx)
 }
 
@@ -120,7 +152,9 @@ export async function listFirings(
 ): Promise<{ firings: FiringRow[]; next_cursor: string | null }> {
   const before = cursor === undefined ? null : readPosition(cursor)
   const { rows } = await sql<FiringRow>`
-    select due_at, fired_at, outcome, run_id, reason from schedule_firings
+    select f.due_at, f.fired_at, f.outcome, f.run_id, f.reason,
+      case when f.asked_by is null then null else ${person('p')} end as asked_by
+    from schedule_firings f left join principals p on p.principal_id = f.asked_by
     where schedule_id = ${schedule_id}::uuid ${before === null ? sql`` : sql`and due_at < ${before}::timestamptz`}
     order by due_at desc limit ${limit + 1}::int`.execute(db)
   const firings = rows.slice(0, limit)

@@ -179,6 +179,20 @@ export async function readDelivery(
   return rows[0] ?? null
 }
 
+/** The newest that a sender sent, with what was sent. Whoever asks has found the trigger. */
+export async function readNewest(
+  db: Db,
+  trigger_id: string,
+  limit: number,
+): Promise<Array<TriggerDeliveryRow & KeptPayload>> {
+  const { rows } = await sql<TriggerDeliveryRow & KeptPayload>`
+    select ${COLUMNS}, headers, payload from trigger_deliveries
+    where trigger_id = ${trigger_id}::uuid and replay_of is null order by delivery_id desc limit ${limit}::int`.execute(
+    db,
+  )
+  return rows
+}
+
 /** One page, the newest first. Whoever asks has found the trigger. */
 export async function listTriggerDeliveries(
   db: Db,

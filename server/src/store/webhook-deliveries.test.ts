@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
 import { onEitherDatabase } from '../../test/support/databases.ts'
 import { addPrincipal, addRun, cancel } from '../../test/support/stored.ts'
-import { WEBHOOK_EVENTS } from '../contract/webhook.ts'
+import { SUMMARY_MAX, WEBHOOK_EVENTS } from '../contract/webhook.ts'
 import type { Db } from './db.ts'
 import {
   listDeliveries,
@@ -14,6 +14,7 @@ import {
   removeOldDeliveries,
   requeueDelivery,
   takeDeliveries,
+  viewEvent,
 } from './webhook-deliveries.ts'
 import { insertWebhook } from './webhooks.ts'
 
@@ -32,7 +33,7 @@ onEitherDatabase('deliveries', (open) => {
     const webhook_id = uuidv7()
     await insertWebhook(db, {
       ...{ webhook_id, creator_id, scope: 'Team', url: 'https://example.com/', events: [...WEBHOOK_EVENTS] },
-      ...{ description: null, enabled: true, sealed: Buffer.from('x') },
+      ...{ format: 'runyard', description: null, enabled: true, sealed: Buffer.from('x') },
     })
     return webhook_id
   }
@@ -41,6 +42,47 @@ onEitherDatabase('deliveries', (open) => {
   const typesTaken = async () => (await take()).map(({ event_type }) => event_type)
   const fail = (due: Awaited<ReturnType<typeof take>>[number]) =>
     markFailed(db, due, { response_status: 500, error: 'x', pause_ms: HOUR_MS, is_gone: false })
+
+  test('what is told of a run is of the moment, cut, and of what it has changed and opened', async () => {
+    await addWebhook()
+    const run_id = await addRun(db, principal_id)
+    const long = '😀'.repeat(SUMMARY_MAX)
+    await sql`insert into events (run_id, sequence, type, data) values
+      (${run_id}::uuid, 12, 'message.assistant', ${JSON.stringify({ message_id: 'm', text: long })}::jsonb),
+      (${run_id}::uuid, 13, 'run.state', ${JSON.stringify({
+        state: 'BLOCKED',
+        status_message: { message: 'Which one?', waits_for: 'answer' },
+      })}::jsonb),
+      (${run_id}::uuid, 14, 'message.assistant', ${JSON.stringify({ message_id: 'n', text: 'Later.' })}::jsonb)`.execute(
+      db,
+    )
+    const artifact_uid = uuidv7()
+    await sql`insert into artifacts (artifact_uid, run_id, artifact_type, filename, filepath, mime_type, size_bytes, sha256, blob_key)
+      values (${artifact_uid}::uuid, ${run_id}::uuid, 'DIFF', 'x', 'x', 'x', 1, 'x', 'x')`.execute(db)
+    await sql`insert into diffs (artifact_uid, run_id, turn, files_changed, additions, deletions, repositories, files, notes)
+      values (${artifact_uid}::uuid, ${run_id}::uuid, 1, 2, 12, 3, '[]', '[]', '[]')`.execute(db)
+    for (const [directory, pull_request] of [
+      ['app', 7],
+      ['lib', null],
+    ] as const)
+      await sql`insert into pushes (artifact_uid, run_id, directory, repository, branch, commit, url, pull_request)
+        values (${uuidv7()}::uuid, ${run_id}::uuid, ${directory}, 'acme/app', 'b', 'c', 'https://git.example/7',
+          ${pull_request}::int)`.execute(db)
+    await sql`update webhook_deliveries set sequence = 13, state = 'BLOCKED', event_type = 'run.blocked'
+      where run_id = ${run_id}::uuid`.execute(db)
+    const [due] = await take()
+    const { data } = viewEvent(due ?? assert.fail(), 'https://runs.example')
+    assert.deepEqual(
+      [data.link, data.message, data.waits_for],
+      [`https://runs.example/sessions/${run_id}`, 'Which one?', 'answer'],
+    )
+    // No half of a character at the cut.
+    assert.equal(data.result, `${'😀'.repeat(SUMMARY_MAX / 2 - 1)}…`)
+    assert.deepEqual(data.changes, { files_changed: 2, additions: 12, deletions: 3 })
+    assert.deepEqual(data.pull_requests, [
+      { url: 'https://git.example/7', number: 7, repository: 'acme/app' },
+    ])
+  })
 
   test('a person with many webhooks gets one share of what is sent at once', async () => {
     const [many, few] = [await addPrincipal(db), await addPrincipal(db)]

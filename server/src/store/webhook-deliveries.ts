@@ -4,16 +4,19 @@ import type { ErrorCode } from '../contract/error.ts'
 import type { RunSourceType } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
 import type { RunState } from '../contract/state.ts'
-import type {
-  DeliveryStatus,
-  ListDeliveriesQuery,
-  WebhookEvent,
-  WebhookEventType,
+import {
+  type DeliveryStatus,
+  type ListDeliveriesQuery,
+  NO_RUN,
+  TEST_EVENT,
+  type WebhookEvent,
+  type WebhookFormat,
 } from '../contract/webhook.ts'
 import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import type { Db } from './db.ts'
 import { removeInParts } from './remove-in-parts.ts'
 import { json } from './storable.ts'
+import { type EventFacts, FACTS, TEST_TITLE, viewFacts } from './webhook-facts.ts'
 
 /** On their way at once from one process. */
 export const MAX_AT_ONCE = BUDGETS.webhook_sends.in_all
@@ -35,10 +38,11 @@ export interface DeliveryRow {
   place: string
   webhook_id: string
   run_id: string
-  event_type: WebhookEventType
+  event_type: WebhookEvent['type']
   state: RunState
   source: RunSourceType
   error_code: ErrorCode | null
+  facts: EventFacts
   status: DeliveryStatus
   attempts: number
   created_at: Date
@@ -59,10 +63,14 @@ export interface DueDelivery
     | 'state'
     | 'source'
     | 'error_code'
+    | 'facts'
     | 'attempts'
     | 'created_at'
   > {
   url: string
+  format: WebhookFormat
+  /** Who set the webhook up. */
+  set_up_by: string
   sealed: Uint8Array
   /** This one included, since it was queued. */
   tries: number
@@ -71,29 +79,48 @@ export interface DueDelivery
 }
 
 /** The run may have gone on since: the event that queued the delivery says why it stopped. */
-const SAID = sql`(select r.source from runs r where r.run_id = d.run_id) as source,
+const SAID = sql`coalesce((select r.source from runs r where r.run_id = d.run_id), 'API') as source,
   (select e.data #>> '{status_message,error_code}' from events e
-    where e.run_id = d.run_id and e.sequence = d.sequence and e.type = 'run.state') as error_code`
+    where e.run_id = d.run_id and e.sequence = d.sequence and e.type = 'run.state') as error_code, ${FACTS}`
 
-const COLUMNS = sql`d.delivery_id, d.place::text as place, d.webhook_id, d.run_id, d.event_type, d.state, d.status, d.attempts,
+const COLUMNS = sql`d.delivery_id, d.place::text as place, d.webhook_id, coalesce(d.run_id, ${NO_RUN}::uuid) as run_id, d.event_type, d.state, d.status, d.attempts,
   d.created_at, d.last_attempt_at, d.next_attempt_at, d.response_status, d.error, ${SAID}`
 
-/** What is sent. */
-export const viewEvent = ({
-  event_type,
-  created_at,
-  run_id,
-  state,
-  source,
-  error_code,
-}: Pick<
+type Told = Pick<
   DeliveryRow,
-  'event_type' | 'created_at' | 'run_id' | 'state' | 'source' | 'error_code'
->): WebhookEvent => ({
-  type: event_type,
-  timestamp: created_at.toISOString(),
-  data: { run_id, state, source, ...(error_code === null ? {} : { error_code }) },
-})
+  'webhook_id' | 'event_type' | 'created_at' | 'run_id' | 'state' | 'source' | 'error_code' | 'facts'
+>
+
+/** What is sent. `public_url`: what links are made of. */
+export function viewEvent(told: Told, public_url: string): WebhookEvent {
+  const { event_type, created_at, run_id, state, source, error_code, facts, webhook_id } = told
+  const path = event_type === TEST_EVENT ? `/webhooks/${webhook_id}` : `/sessions/${run_id}`
+  return {
+    type: event_type,
+    timestamp: created_at.toISOString(),
+    data: {
+      ...{ run_id, state, source, ...(error_code === null ? {} : { error_code }) },
+      ...{ link: public_url + path, ...viewFacts(facts) },
+    },
+  }
+}
+
+/** What a test is sent. */
+export const viewTest = (
+  test: Pick<DeliveryRow, 'webhook_id' | 'created_at'> & Pick<EventFacts, 'creator'>,
+  public_url: string,
+): WebhookEvent => {
+  const nothing = { message: null, waits_for: null, result: null, changes: null, pull_requests: null }
+  const facts = { title: TEST_TITLE, creator: test.creator, ...nothing }
+  const about = {
+    event_type: TEST_EVENT,
+    run_id: NO_RUN,
+    state: 'SUCCEEDED',
+    source: 'API',
+    error_code: null,
+  } as const
+  return viewEvent({ ...test, ...about, facts }, public_url)
+}
 
 /** Due or not. */
 export const DELIVERIES_WAIT = sql<boolean>`exists (select from webhook_deliveries where status = 'pending')`
@@ -140,9 +167,11 @@ export async function takeDeliveries(
       update webhook_deliveries d set attempts = d.attempts + 1, tries = d.tries + 1, last_attempt_at = date_trunc('milliseconds', clock_timestamp()),
         next_attempt_at = clock_timestamp() + ${TAKEN}
       from chosen c where c.delivery_id = d.delivery_id returning d.*)
-    select d.delivery_id, d.webhook_id, d.run_id, d.event_type, d.state, d.attempts, d.tries, d.created_at, w.url, w.sealed, ${SAID},
+    select d.delivery_id, d.webhook_id, d.run_id, d.event_type, d.state, d.attempts, d.tries, d.created_at, w.url, w.format, p.display_name as set_up_by, w.sealed, ${SAID},
       coalesce(w.rotated_at > clock_timestamp() - ${ROTATION}, false) as signs_twice
-    from taken d join webhooks w using (webhook_id) order by d.place`.execute(db)
+    from taken d join webhooks w using (webhook_id) join principals p on p.principal_id = w.creator_id order by d.place`.execute(
+    db,
+  )
   return rows
 }
 
@@ -235,7 +264,25 @@ function readPosition(cursor: string): string {
   return place
 }
 
-/** Sends it once more, from now on for a day; `null` when there is none. */
+/** A test, as it went: it is tried once, and nothing but its list knows of it. */
+export async function insertTest(
+  db: Db,
+  test: Pick<DeliveryRow, 'delivery_id' | 'webhook_id' | 'created_at' | 'response_status' | 'error'>,
+): Promise<DeliveryRow> {
+  const sent_at = sql`${test.created_at.toISOString()}::timestamptz`
+  const { rows } = await sql<DeliveryRow>`
+    with d as (
+      insert into webhook_deliveries (delivery_id, webhook_id, sequence, event_type, state, status, attempts, created_at,
+        last_attempt_at, next_attempt_at, response_status, error)
+      values (${test.delivery_id}::uuid, ${test.webhook_id}::uuid, 0, ${TEST_EVENT}, 'SUCCEEDED',
+        ${test.error === null ? 'delivered' : 'failed'}, 1, ${sent_at}, ${sent_at}, null,
+        ${test.response_status}::int, ${test.error}::text) returning *)
+    select ${COLUMNS} from d`.execute(db)
+  if (!rows[0]) throw new Error('The test was not stored.')
+  return rows[0]
+}
+
+/** Sends it once more, from now on for a day; `null` when there is none, or it is a test. */
 export async function requeueDelivery(
   db: Db,
   webhook_id: string,
@@ -249,7 +296,7 @@ export async function requeueDelivery(
         and e.run_id = d.run_id and e.status = 'pending' and e.delivery_id <> d.delivery_id and e.next_attempt_at > now() + ${TAKEN})
     update webhook_deliveries d set status = 'pending', tries = 0, queued_at = clock_timestamp(),
       next_attempt_at = date_trunc('milliseconds', clock_timestamp())
-    where d.delivery_id = ${delivery_id}::uuid and d.webhook_id = ${webhook_id}::uuid returning ${COLUMNS}`.execute(
+    where d.delivery_id = ${delivery_id}::uuid and d.webhook_id = ${webhook_id}::uuid and d.run_id is not null returning ${COLUMNS}`.execute(
     db,
   )
   return rows[0] ?? null

@@ -19,7 +19,7 @@ onPostgres('a webhook that is deleted or changed while runs change', (open) => {
     const webhook_id = uuidv7()
     await insertWebhook(store.db, {
       ...{ webhook_id, creator_id, scope: 'Team', url: 'https://example.com/', events: [...WEBHOOK_EVENTS] },
-      ...{ description: null, enabled: true, sealed: Buffer.from('x') },
+      ...{ format: 'runyard', description: null, enabled: true, sealed: Buffer.from('x') },
     })
     return webhook_id
   }

@@ -3,7 +3,7 @@ import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { RunCreatorInfo } from '../contract/run.ts'
 import { isUuid } from '../contract/run-id.ts'
-import type { ListWebhooksQuery, WebhookEventType } from '../contract/webhook.ts'
+import type { ListWebhooksQuery, WebhookEventType, WebhookFormat } from '../contract/webhook.ts'
 import { brokenCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import type { Db } from './db.ts'
 
@@ -12,6 +12,7 @@ export interface WebhookRow {
   scope: 'User' | 'Team'
   url: string
   events: WebhookEventType[]
+  format: WebhookFormat
   description: string | null
   enabled: boolean
   disabled_reason: string | null
@@ -29,6 +30,7 @@ export interface WebhookRow {
 export interface WebhookContent {
   url: string
   events: WebhookEventType[]
+  format: WebhookFormat
   description: string | null
   enabled: boolean
 }
@@ -40,7 +42,7 @@ export interface NewWebhook extends WebhookContent {
   sealed: Buffer
 }
 
-const COLUMNS = sql`w.webhook_id, w.scope, w.url, w.events, w.description, w.enabled, w.disabled_reason, w.failing_since,
+const COLUMNS = sql`w.webhook_id, w.scope, w.url, w.events, w.format, w.description, w.enabled, w.disabled_reason, w.failing_since,
   w.created_at, w.updated_at, w.sealed, p.disabled as creator_disabled,
   jsonb_build_object('uid', p.principal_id, 'type', p.type, 'display_name', p.display_name) as creator`
 /** Each is looked at with every change of a run. */
@@ -56,9 +58,9 @@ const seenBy = ({ principal_id }: Pick<Actor, 'principal_id'>): RawBuilder<boole
 export async function insertWebhook(db: Db, webhook: NewWebhook): Promise<WebhookRow> {
   const { rows } = await sql<WebhookRow>`
     with w as (
-      insert into webhooks (webhook_id, scope, creator_id, url, events, description, enabled, sealed)
+      insert into webhooks (webhook_id, scope, creator_id, url, events, format, description, enabled, sealed)
       select ${webhook.webhook_id}::uuid, ${webhook.scope}::text, ${webhook.creator_id}::uuid, ${webhook.url}::text,
-        ${webhook.events}::text[], ${webhook.description}::text, ${webhook.enabled}::boolean, ${webhook.sealed}::bytea
+        ${webhook.events}::text[], ${webhook.format}, ${webhook.description}::text, ${webhook.enabled}::boolean, ${webhook.sealed}::bytea
       where (select count(*) from webhooks o where o.scope = ${webhook.scope}
         and (o.scope = 'Team' or o.creator_id = ${webhook.creator_id}::uuid)) < ${MOST}::int
       returning *)
@@ -93,7 +95,7 @@ export async function updateWebhook(
   if (!isUuid(webhook_id)) return null
   const { rows } = await sql<WebhookRow>`
     with w as (
-      update webhooks w set url = ${content.url}, events = ${content.events}::text[],
+      update webhooks w set url = ${content.url}, events = ${content.events}::text[], format = ${content.format},
         description = ${content.description}::text, enabled = ${content.enabled}::boolean, disabled_reason = null,
         failing_since = case when w.enabled = ${content.enabled}::boolean and w.url = ${content.url} then w.failing_since end,
         updated_at = next_update(w.updated_at)

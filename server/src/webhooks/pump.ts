@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { CheckedFetch, CheckedRequest } from '../gateway/checked-fetch.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { openWebhookSecrets } from '../sealing/webhook-secrets.ts'
 import type { Store } from '../store/db.ts'
@@ -7,7 +6,6 @@ import type { Watch } from '../store/watch.ts'
 import {
   DELIVERIES_WAIT,
   type DueDelivery,
-  type FailedAttempt,
   handBack,
   MAX_AT_ONCE,
   markDelivered,
@@ -16,20 +14,17 @@ import {
   viewEvent,
 } from '../store/webhook-deliveries.ts'
 import { startDraining } from './drain.ts'
-import { signRequest } from './sign-request.ts'
+import { type Senders, sendOut } from './send-out.ts'
 
 /** Of one webhook. */
 const MAX_EACH = 4
 /** Between two tries, in seconds; the last one again and again. */
 const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400]
-const MAX_ERROR = 500
 
-export interface PumpOptions {
+export interface PumpOptions extends Senders {
   store: Store
   watch: Watch
   keyring: Keyring
-  fetch: CheckedFetch
-  version: string
   log: Logger
 }
 
@@ -56,11 +51,8 @@ export function startPump(options: PumpOptions): () => Promise<void> {
   })
 }
 
-async function deliver(
-  { store, keyring, fetch, version }: PumpOptions,
-  due: DueDelivery,
-  cut: AbortSignal,
-): Promise<void> {
+async function deliver(options: PumpOptions, due: DueDelivery, cut: AbortSignal): Promise<void> {
+  const { store, keyring } = options
   const pause = PAUSES[Math.min(due.tries, PAUSES.length) - 1] ?? 0
   // Those that failed together are not tried together.
   const pause_s = pause * (0.8 + 0.4 * Math.random())
@@ -78,47 +70,10 @@ async function deliver(
     })
     return
   }
-  const body = JSON.stringify(viewEvent(due))
-  const signed = signRequest(secrets, { id: due.delivery_id, sent_at: new Date(), body })
-  const headers = {
-    ...signed,
-    'content-type': 'application/json',
-    'content-length': String(Buffer.byteLength(body)),
-    'user-agent': `Runyard/${version}`,
-  }
-  const failure = await post(fetch, due.url, { headers, body, signal: cut })
-  if (failure.error === null) return markDelivered(store.db, due, failure.response_status)
+  const answer = await sendOut(options, { ...due, secrets, event: viewEvent(due, options.public_url()) }, cut)
+  const { error, response_status, is_gone } = answer
+  if (error === null) return markDelivered(store.db, due, response_status)
   if (cut.aborted) return handBack(store.db, due)
-  const pause_ms = Math.max(pause_s, failure.retry_after ?? 0) * 1_000
-  await markFailed(store.db, due, { ...failure, pause_ms })
-}
-
-type Posted =
-  | { error: null; response_status: number }
-  | (Omit<FailedAttempt, 'pause_ms'> & { retry_after: number | null })
-
-async function post(
-  fetch: CheckedFetch,
-  url: string,
-  request: Omit<CheckedRequest, 'method'>,
-): Promise<Posted> {
-  try {
-    const answer = await fetch(url, { method: 'POST', ...request })
-    const { status } = answer
-    if (status >= 200 && status < 300) return { error: null, response_status: status }
-    const error =
-      status >= 300 && status < 400
-        ? `The receiver answered with a redirect (${status}), which is not followed.`
-        : `The receiver answered ${status}.`
-    return { error, response_status: status, is_gone: status === 410, retry_after: readPause(answer) }
-  } catch (failed) {
-    const error = (failed instanceof Error ? failed.message : String(failed)).slice(0, MAX_ERROR)
-    return { error, response_status: null, is_gone: false, retry_after: null }
-  }
-}
-
-/** Seconds; a date, or more than an hour, is not waited for. */
-function readPause(answer: Response): number | null {
-  const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN)
-  return Number.isFinite(seconds) && seconds >= 0 && seconds <= 3_600 ? seconds : null
+  const pause_ms = Math.max(pause_s, answer.retry_after ?? 0) * 1_000
+  await markFailed(store.db, due, { error, response_status, is_gone, pause_ms })
 }

@@ -110,6 +110,7 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   updateSchedule: { path: '/agent/schedules/{schedule}', body: { ...YEARLY, enabled: true } },
   pauseSchedule: { path: '/agent/schedules/{schedule}/pause' },
   resumeSchedule: { path: '/agent/schedules/{schedule}/resume', body: {} },
+  runSchedule: { path: '/agent/schedules/{schedule}/run', body: {} },
   listFirings: { path: '/agent/schedules/{schedule}/firings' },
   deleteSchedule: { path: '/agent/schedules/{schedule}' },
   createTrigger: { body: POSTED },
@@ -118,6 +119,7 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   updateTrigger: { path: '/agent/triggers/{trigger}', body: { ...POSTED, enabled: true } },
   pauseTrigger: { path: '/agent/triggers/{trigger}/pause' },
   resumeTrigger: { path: '/agent/triggers/{trigger}/resume', body: {} },
+  tryTrigger: { path: '/agent/triggers/{trigger}/try', body: {} },
   listTriggerDeliveries: { path: '/agent/triggers/{trigger}/deliveries' },
   replayTriggerDelivery: { path: '/agent/triggers/{trigger}/deliveries/{received}/replay', body: {} },
   deleteTrigger: { path: '/agent/triggers/{spare_trigger}' },
@@ -127,6 +129,7 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   updateWebhook: { path: '/agent/webhooks/{webhook}', body: { url: 'https://receiver.invalid/' } },
   deleteWebhook: { path: '/agent/webhooks/{spare_webhook}' },
   rotateWebhookSecret: { path: '/agent/webhooks/{webhook}/rotate-secret', body: {} },
+  testWebhook: { path: '/agent/webhooks/{webhook}/test', body: {} },
   listWebhookDeliveries: { path: '/agent/webhooks/{webhook}/deliveries' },
   redeliverWebhook: { path: '/agent/webhooks/{webhook}/deliveries/{delivery}/redeliver', body: {} },
 }

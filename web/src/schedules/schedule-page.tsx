@@ -11,6 +11,7 @@ import { Problem } from '../ui/problem.tsx'
 import { RemoveButton, useRemoval } from '../ui/removal.tsx'
 import { StateBadge } from '../ui/state-badge.tsx'
 import { NextTimes } from './next-times.tsx'
+import { RanNow, RunNowButton, useRunNow } from './run-now.tsx'
 import { ScheduleEditor } from './schedule-editor.tsx'
 
 export function NewSchedulePage() {
@@ -43,6 +44,7 @@ function OpenSchedule({ schedule }: { schedule: ScheduledAgentItem }) {
     pause: () => client.schedules.pause(id),
     resume: () => client.schedules.resume(id),
   })
+  const run = useRunNow(schedule)
   const removal = useRemoval('schedule', () => client.schedules.delete(id))
   const problem = turn.error ?? removal.error
   return (
@@ -50,6 +52,7 @@ function OpenSchedule({ schedule }: { schedule: ScheduledAgentItem }) {
       <PageHead title={plainText(name)}>
         {may_write ? (
           <>
+            <RunNowButton run={run} />
             <PauseButton enabled={enabled} turn={turn} />
             <RemoveButton
               kind="schedule"
@@ -60,6 +63,9 @@ function OpenSchedule({ schedule }: { schedule: ScheduledAgentItem }) {
         ) : null}
       </PageHead>
       {problem ? <Problem error={problem} /> : null}
+      <div className="mb-4 empty:hidden">
+        <RanNow run={run} />
+      </div>
       {last_spawn_error ? (
         <p role="alert" className="mt-0 text-bad text-sm">
           It could not start its last run: {plainText(last_spawn_error)}
@@ -116,7 +122,7 @@ function Firings({ schedule_id }: { schedule_id: string }) {
       {data?.length === 0 ? <p className="m-0 text-sm text-soft">It was not due yet.</p> : null}
       {data && data.length > 0 ? (
         <Rows label="History">
-          {data.map(({ due_at, outcome, run_id, state, reason }) => (
+          {data.map(({ due_at, outcome, run_id, state, reason, asked_by }) => (
             <li key={due_at} className="py-2 text-sm">
               <span className="flex justify-between gap-4">
                 {run_id ? (
@@ -130,6 +136,11 @@ function Firings({ schedule_id }: { schedule_id: string }) {
                   <Ago at={due_at} />
                 </span>
               </span>
+              {asked_by ? (
+                <span className="block text-soft">
+                  Asked for by {plainText(asked_by.display_name ?? asked_by.uid)}
+                </span>
+              ) : null}
               {reason ? <span className="text-soft">{plainText(reason)}</span> : null}
             </li>
           ))}

@@ -6,6 +6,7 @@ import { ListPage } from '../ui/list-page.tsx'
 import { usePages } from '../ui/paged-rows.tsx'
 import { LastRun, POLL_MS } from './last-run.tsx'
 import { NextTime } from './next-times.tsx'
+import { RanNow, RunNowButton, useRunNow } from './run-now.tsx'
 
 /** Runs at set times. */
 export function SchedulesPage() {
@@ -31,9 +32,11 @@ export function SchedulesPage() {
 }
 
 function ScheduleRow({ schedule }: { schedule: ScheduledAgentItem }) {
+  const { may_write } = useAccess()
+  const run = useRunNow(schedule)
   const { id, name, cron_schedule, time_zone, enabled, next_runs, scope, last_spawn_error } = schedule
   return (
-    <li className="grid items-center gap-x-6 gap-y-1 py-3 sm:grid-cols-[minmax(0,1fr)_13rem_13rem]">
+    <li className="grid items-center gap-x-6 gap-y-1 py-3 sm:grid-cols-[minmax(0,1fr)_11rem_12rem_auto]">
       <span className="min-w-0">
         <Link
           to="/schedules/$schedule_id"
@@ -56,6 +59,10 @@ function ScheduleRow({ schedule }: { schedule: ScheduledAgentItem }) {
       ) : (
         <span className="text-sm text-wait sm:text-right">Paused</span>
       )}
+      {may_write ? <RunNowButton run={run} name={plainText(name)} /> : <span />}
+      <div className="empty:hidden sm:col-span-full">
+        <RanNow run={run} />
+      </div>
     </li>
   )
 }

@@ -25,7 +25,11 @@ export function NewTriggerPage() {
     <>
       <PageHead title="New trigger" />
       <SettingsForm save={create} action="Create the trigger" may_change={may_write} can_save={isWhole(form)}>
-        <TriggerFields form={form} is_new set={(change) => setForm((now) => ({ ...now, ...change }))} />
+        <TriggerFields
+          form={form}
+          trigger={undefined}
+          set={(change) => setForm((now) => ({ ...now, ...change }))}
+        />
       </SettingsForm>
     </>
   )

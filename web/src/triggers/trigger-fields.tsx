@@ -1,3 +1,4 @@
+import type { Trigger } from '@runyard/client'
 import { useQuery } from '@tanstack/react-query'
 import { useAccess } from '../client.ts'
 import { useIdentityChoices } from '../keys/identity-queries.ts'
@@ -6,21 +7,24 @@ import { DetailFields, TitleField } from '../new-run/detail-fields.tsx'
 import { hasDetails } from '../new-run/details.ts'
 import { AreaField, SelectField, TextField } from '../ui/field.tsx'
 import { Fold } from '../ui/fold.tsx'
+import { FilterTrial } from './filter-trial.tsx'
 import { SENDERS } from './hook-sample.ts'
 import type { TriggerForm, Verification } from './trigger-form.ts'
 
-/** `is_new`: whose it is, is chosen once. */
+/** `trigger`: the one that is there; whose a new one is, is chosen once. */
 export function TriggerFields({
   form,
-  is_new,
+  trigger,
   set,
 }: {
   form: TriggerForm
-  is_new: boolean
+  trigger: Trigger | undefined
   set: (change: Partial<TriggerForm>) => void
 }) {
   const text = (name: keyof TriggerForm) => (value: string) => set({ [name]: value })
   const { verification } = form
+  const is_new = !trigger
+  const { may_write } = useAccess()
   const { all } = useIdentityChoices()
   return (
     <>
@@ -80,6 +84,7 @@ export function TriggerFields({
         value={form.filter}
         onText={text('filter')}
       />
+      {trigger && may_write ? <FilterTrial trigger={trigger} filter={form.filter} /> : null}
       <TitleField
         label="Title of its runs"
         hint="Filled in as the prompt is."

@@ -98,7 +98,11 @@ function Form({ trigger }: { trigger: Trigger }) {
   })
   return (
     <SettingsForm save={save} action="Save" may_change={may_write} can_save={isWhole(form)}>
-      <TriggerFields form={form} is_new={false} set={(change) => setForm((now) => ({ ...now, ...change }))} />
+      <TriggerFields
+        form={form}
+        trigger={trigger}
+        set={(change) => setForm((now) => ({ ...now, ...change }))}
+      />
     </SettingsForm>
   )
 }

@@ -29,7 +29,13 @@ export function NewWebhookPage() {
           </Link>
         </PageHead>
         <div className="max-w-3xl">
-          <SecretShown webhook={create.data} />
+          {create.data.format === 'runyard' ? (
+            <SecretShown webhook={create.data} />
+          ) : (
+            <p role="status" className="m-0 text-sm text-soft">
+              Created. Open it and send a test.
+            </p>
+          )}
         </div>
       </>
     )

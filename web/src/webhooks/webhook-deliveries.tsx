@@ -44,7 +44,7 @@ export function WebhookDeliveries({ webhook_id }: { webhook_id: string }) {
 const LOOKS = {
   pending: { label: 'Waits', tone: 'text-wait' },
   delivered: { label: 'Delivered', tone: 'text-good' },
-  failed: { label: 'Given up', tone: 'text-bad' },
+  failed: { label: 'Failed', tone: 'text-bad' },
 } as const
 
 function DeliveryRow({ delivery }: { delivery: WebhookDelivery }) {
@@ -56,14 +56,19 @@ function DeliveryRow({ delivery }: { delivery: WebhookDelivery }) {
     onSuccess: () => queries.invalidateQueries({ queryKey: ['webhooks', webhook_id, 'deliveries'] }),
   })
   const { response_status, error } = delivery
+  const is_test = event.type === 'webhook.test'
   const is_retried = next_attempt_at && status === 'pending'
   return (
     <li className="flex items-center gap-4 py-2.5 text-sm">
       <div className="grid min-w-0 flex-1 gap-0.5">
         <span className="flex flex-wrap gap-x-3">
-          <Link to="/sessions/$run_id" params={{ run_id }} className="font-medium">
-            {event.type}
-          </Link>
+          {is_test ? (
+            <span className="font-medium">Test</span>
+          ) : (
+            <Link to="/sessions/$run_id" params={{ run_id }} className="font-medium">
+              {event.type}
+            </Link>
+          )}
           <span className={LOOKS[status].tone}>{LOOKS[status].label}</span>
         </span>
         <span className="text-soft">
@@ -80,7 +85,7 @@ function DeliveryRow({ delivery }: { delivery: WebhookDelivery }) {
         {error ? <span className="text-soft wrap-anywhere">{plainText(error)}</span> : null}
         {again.error ? <Problem error={again.error} /> : null}
       </div>
-      {may_write && status !== 'pending' ? (
+      {may_write && status !== 'pending' && !is_test ? (
         <Button disabled={again.isPending} onClick={() => again.mutate()}>
           Send again
         </Button>

@@ -1,5 +1,13 @@
-import { CheckField, TextField } from '../ui/field.tsx'
-import { EVENT_TYPES, EVENTS, type WebhookForm } from './webhook-form.ts'
+import { CheckField, SelectField, TextField } from '../ui/field.tsx'
+import {
+  type ChosenFormat,
+  EVENT_TYPES,
+  EVENTS,
+  FORMATS,
+  isMail,
+  NOTICE_TYPES,
+  type WebhookForm,
+} from './webhook-form.ts'
 
 /** `is_new`: whose it is, is chosen once. */
 export function WebhookFields({
@@ -15,13 +23,33 @@ export function WebhookFields({
     <>
       <TextField
         label="Address"
-        type="url"
+        inputMode="url"
+        spellCheck={false}
         required
         maxLength={2048}
         placeholder="https://example.com/hooks/runyard"
+        hint="Or an e-mail address."
         value={form.url}
-        onText={(url) => set({ url })}
+        onText={(url) =>
+          set({ url, ...(is_new && isMail(url) && !isMail(form.url) ? { events: NOTICE_TYPES } : {}) })
+        }
       />
+      {isMail(form.url) ? null : (
+        <SelectField
+          label="What is sent"
+          value={form.format}
+          onText={(text) => {
+            const format = text as ChosenFormat
+            set({ format, ...(is_new ? { events: format === 'runyard' ? EVENT_TYPES : NOTICE_TYPES } : {}) })
+          }}
+        >
+          {Object.entries(FORMATS).map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </SelectField>
+      )}
       <TextField
         label="Description"
         maxLength={1024}

@@ -1,6 +1,6 @@
-import type { UpdateWebhookRequest, Webhook, WebhookEvent } from '@runyard/client'
+import type { UpdateWebhookRequest, Webhook, WebhookEventType, WebhookFormat } from '@runyard/client'
 
-export type EventType = WebhookEvent['type']
+export type EventType = WebhookEventType
 
 /** What a run may do that is told, in its order. */
 export const EVENTS: Record<EventType, string> = {
@@ -14,10 +14,27 @@ export const EVENTS: Record<EventType, string> = {
 }
 export const EVENT_TYPES = Object.keys(EVENTS) as EventType[]
 
+/** What a message to people is sent for, unless told otherwise. */
+export const NOTICE_TYPES = EVENT_TYPES.filter((type) => type !== 'run.created' && type !== 'run.started')
+
+/** What is sent to an address of the web. */
+export const FORMATS: Record<Exclude<WebhookFormat, 'email'>, string> = {
+  runyard: 'The event, as JSON',
+  slack: 'A message for Slack',
+  discord: 'A message for Discord',
+  teams: 'A message for Microsoft Teams',
+}
+export type ChosenFormat = keyof typeof FORMATS
+
+/** One e-mail address, with its scheme or without. */
+const MAIL = /^(?:mailto:)?([^\s/:@]+@[^\s/:@]+)$/
+export const isMail = (url: string): boolean => MAIL.test(url.trim())
+
 /** The fields of a webhook, as they were typed. */
 export interface WebhookForm {
   url: string
   description: string
+  format: ChosenFormat
   events: readonly EventType[]
   is_personal: boolean
 }
@@ -25,16 +42,18 @@ export interface WebhookForm {
 export const formOf = (webhook: Webhook | undefined): WebhookForm => ({
   url: webhook?.url ?? '',
   description: webhook?.description ?? '',
+  format: webhook && webhook.format !== 'email' ? webhook.format : 'runyard',
   events: webhook?.events ?? EVENT_TYPES,
   is_personal: webhook?.scope.type === 'User',
 })
 
 /** All of it is said each time: what is left out of a change becomes the default. */
 export const requestOf = (
-  { url, description, events }: Pick<WebhookForm, 'url' | 'description' | 'events'>,
+  { url, description, format, events }: Omit<WebhookForm, 'is_personal'>,
   enabled: boolean,
 ): UpdateWebhookRequest => ({
-  url: url.trim(),
+  url: url.trim().replace(MAIL, 'mailto:$1'),
+  format: isMail(url) ? 'email' : format,
   events: [...events],
   enabled,
   ...(description.trim() ? { description: description.trim() } : {}),

@@ -16,6 +16,7 @@ import { SecretShown } from './secret-shown.tsx'
 import { WebhookDeliveries } from './webhook-deliveries.tsx'
 import { isWhole, WebhookFields } from './webhook-fields.tsx'
 import { formOf, requestOf, type WebhookForm } from './webhook-form.ts'
+import { TestAnswer, useWebhookTest } from './webhook-test.tsx'
 import { WebhookState } from './webhooks-page.tsx'
 
 /** One webhook: what it is told, its secret, its switch, and what was sent to it. */
@@ -42,13 +43,17 @@ function OpenWebhook({ webhook }: { webhook: Webhook }) {
     onSuccess: () => queries.invalidateQueries({ queryKey: ['webhooks'] }),
   })
   const rotate = useMutation({ mutationFn: () => client.webhooks.rotateSecret(webhook_id) })
+  const test = useWebhookTest(webhook_id)
   const removal = useRemoval('webhook', () => client.webhooks.delete(webhook_id))
-  const problem = turn.error ?? rotate.error ?? removal.error
+  const problem = test.error ?? turn.error ?? rotate.error ?? removal.error
   return (
     <>
       <PageHead title={plainText(url)}>
         {may_write ? (
           <>
+            <Button disabled={test.isPending} onClick={() => test.mutate()}>
+              Send a test
+            </Button>
             <Button disabled={turn.isPending} onClick={() => turn.mutate()}>
               {enabled ? 'Turn off' : 'Turn on'}
             </Button>
@@ -70,6 +75,7 @@ function OpenWebhook({ webhook }: { webhook: Webhook }) {
         ) : null}
       </PageHead>
       {problem ? <Problem error={problem} /> : null}
+      {test.data ? <TestAnswer test={test.data} /> : null}
       {rotate.data ? <SecretShown webhook={rotate.data} /> : null}
       <p className="mt-0 mb-4 text-sm text-soft">
         <WebhookState webhook={webhook} /> ·{' '}

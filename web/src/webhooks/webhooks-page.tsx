@@ -17,7 +17,7 @@ export function WebhooksPage() {
     <ListPage
       kind="webhook"
       pages={pages}
-      about="One is sent a signed message when a run starts, waits for a person or ends."
+      about="A webhook tells your server, a chat or a person when a run starts, needs somebody or ends."
       sample="runyard webhook create https://ci.example.com/runyard --event run.failed"
     >
       {(webhook) => <WebhookRow key={webhook.webhook_id} webhook={webhook} />}

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing_extensions import Unpack
 
 from .._lists import AsyncFiringList, AsyncScheduleList
-from .._models import DeleteScheduleResponse, ListFiringsResponse, ListSchedulesResponse, ScheduledAgentItem
+from .._models import (
+    DeleteScheduleResponse,
+    ListFiringsResponse,
+    ListSchedulesResponse,
+    ScheduledAgentItem,
+    ScheduleFiring,
+)
 from .._options import RequestOptions
 from .._params import CreateScheduleParams, ListFiringsParams, ListSchedulesParams, UpdateScheduleParams
 from .._parse import into
@@ -77,6 +83,15 @@ class AsyncSchedules:
         call = Call("POST", f"{_PATH}/{segment(schedule_id)}/resume")
         return await self._transport.send(call, into(ScheduledAgentItem), options)
 
+    async def run(self, schedule_id: str, **options: Unpack[RequestOptions]) -> ScheduleFiring:
+        """Has it run at once, paused or not; its next time stays.
+
+        `outcome` is `skipped` while an earlier run is not over and `overlap` is `skip`; what a run is refused for is
+        raised.
+        """
+        call = Call("POST", f"{_PATH}/{segment(schedule_id)}/run")
+        return await self._transport.send(call, into(ScheduleFiring), options)
+
     def firings(self, schedule_id: str, **params: Unpack[ListFiringsParams]) -> AsyncFiringList:
         """What it did, newest first: each time that was due, and the run that was created or why there is none.
 
@@ -128,6 +143,7 @@ class AsyncSchedulesWithRawResponse:
         self.delete = raw_method(schedules.delete)
         self.pause = raw_method(schedules.pause)
         self.resume = raw_method(schedules.resume)
+        self.run = raw_method(schedules.run)
         self.firings = raw_method(schedules.firings_page)
         self.list = raw_method(schedules.list_page)
 
@@ -143,5 +159,6 @@ class AsyncSchedulesWithStreamingResponse:
         self.delete = streaming_method(schedules.delete)
         self.pause = streaming_method(schedules.pause)
         self.resume = streaming_method(schedules.resume)
+        self.run = streaming_method(schedules.run)
         self.firings = streaming_method(schedules.firings_page)
         self.list = streaming_method(schedules.list_page)

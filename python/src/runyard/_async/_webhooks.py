@@ -11,6 +11,7 @@ from .._models import (
     Webhook,
     WebhookDelivery,
     WebhookEvent,
+    WebhookTest,
     WebhookWithSecret,
 )
 from .._options import RequestOptions
@@ -86,6 +87,14 @@ class AsyncWebhooks:
         call = Call("POST", f"{_PATH}/{segment(webhook_id)}/rotate-secret")
         return await self._transport.send(call, into(WebhookWithSecret), options)
 
+    async def test(self, webhook_id: str, **options: Unpack[RequestOptions]) -> WebhookTest:
+        """Sends one signed event `webhook.test` now, enabled or not, and says what came back.
+
+        `delivery.error` is why it did not go well. Six in a minute, then `RateLimitError`.
+        """
+        path = f"{_PATH}/{segment(webhook_id)}/test"
+        return await self._transport.send(Call("POST", path), into(WebhookTest), options)
+
     async def redeliver(
         self, webhook_id: str, delivery_id: str, **options: Unpack[RequestOptions]
     ) -> WebhookDelivery:
@@ -143,6 +152,7 @@ class AsyncWebhooksWithRawResponse:
         self.update = raw_method(webhooks.update)
         self.delete = raw_method(webhooks.delete)
         self.rotate_secret = raw_method(webhooks.rotate_secret)
+        self.test = raw_method(webhooks.test)
         self.redeliver = raw_method(webhooks.redeliver)
         self.list = raw_method(webhooks.list_page)
         self.deliveries = raw_method(webhooks.deliveries_page)
@@ -158,6 +168,7 @@ class AsyncWebhooksWithStreamingResponse:
         self.update = streaming_method(webhooks.update)
         self.delete = streaming_method(webhooks.delete)
         self.rotate_secret = streaming_method(webhooks.rotate_secret)
+        self.test = streaming_method(webhooks.test)
         self.redeliver = streaming_method(webhooks.redeliver)
         self.list = streaming_method(webhooks.list_page)
         self.deliveries = streaming_method(webhooks.deliveries_page)

@@ -13,12 +13,14 @@ from .._models import (
     Trigger,
     TriggerDelivery,
     TriggerWithSecret,
+    TryTriggerResponse,
 )
 from .._options import RequestOptions
 from .._params import (
     CreateTriggerParams,
     ListTriggerDeliveriesParams,
     ListTriggersParams,
+    TryFilterParams,
     UpdateTriggerParams,
 )
 from .._parse import into
@@ -89,6 +91,15 @@ class Triggers:
         call = Call("POST", f"{_PATH}/{segment(trigger_id)}/resume")
         return self._transport.send(call, into(Trigger), options)
 
+    def try_filter(self, trigger_id: str, **params: Unpack[TryFilterParams]) -> TryTriggerResponse:
+        """What a filter would do with the newest deliveries: `filter` in place of the one it has, empty for none.
+
+        Nothing is started. A filter that is none: `BadRequestError`, with line and column.
+        """
+        body, options = split("try_filter", params, TryFilterParams)
+        call = Call("POST", f"{_PATH}/{segment(trigger_id)}/try", body=body)
+        return self._transport.send(call, into(TryTriggerResponse), options)
+
     def replay(self, trigger_id: str, delivery_id: str, **options: Unpack[RequestOptions]) -> TriggerDelivery:
         """Does what the trigger does now with the body of a delivery, as a new delivery.
 
@@ -150,6 +161,7 @@ class TriggersWithRawResponse:
         self.delete = raw_method(triggers.delete)
         self.pause = raw_method(triggers.pause)
         self.resume = raw_method(triggers.resume)
+        self.try_filter = raw_method(triggers.try_filter)
         self.replay = raw_method(triggers.replay)
         self.deliveries = raw_method(triggers.deliveries_page)
         self.list = raw_method(triggers.list_page)
@@ -166,6 +178,7 @@ class TriggersWithStreamingResponse:
         self.delete = streaming_method(triggers.delete)
         self.pause = streaming_method(triggers.pause)
         self.resume = streaming_method(triggers.resume)
+        self.try_filter = streaming_method(triggers.try_filter)
         self.replay = streaming_method(triggers.replay)
         self.deliveries = streaming_method(triggers.deliveries_page)
         self.list = streaming_method(triggers.list_page)

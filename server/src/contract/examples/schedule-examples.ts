@@ -95,6 +95,17 @@ export const SCHEDULE_EXAMPLES = {
     },
   },
   resumeSchedule: { client: 'schedules.resume', path: ofSchedule, answer: schedule },
+  runSchedule: {
+    client: 'schedules.run',
+    path: ofSchedule,
+    answer: {
+      due_at: '2026-11-24T09:14:07.316Z',
+      fired_at: '2026-11-24T09:14:07.316Z',
+      outcome: 'created',
+      run_id: RUN_ID,
+      asked_by: schedule.created_by,
+    },
+  },
   listFirings: {
     client: 'schedules.firings',
     path: ofSchedule,
@@ -126,6 +137,22 @@ export const SCHEDULE_EXAMPLES = {
   deleteTrigger: { client: 'triggers.delete', path: ofTrigger, answer: { success: true } },
   pauseTrigger: { client: 'triggers.pause', path: ofTrigger, answer: { ...trigger, enabled: false } },
   resumeTrigger: { client: 'triggers.resume', path: ofTrigger, answer: trigger },
+  tryTrigger: {
+    client: 'triggers.tryFilter',
+    path: ofTrigger,
+    body: { filter: 'payload.action == "opened"' },
+    answer: {
+      deliveries: [
+        {
+          delivery_id: DELIVERY_ID,
+          received_at: '2026-11-24T09:52:30.116Z',
+          event: 'issue_comment',
+          passes: false,
+          reason: 'The filter is not true of it.',
+        },
+      ],
+    },
+  },
   listTriggerDeliveries: {
     client: 'triggers.deliveries',
     path: ofTrigger,

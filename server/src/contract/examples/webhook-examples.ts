@@ -13,6 +13,7 @@ const asked = {
 const webhook = {
   webhook_id: WEBHOOK_ID,
   ...asked,
+  format: 'runyard',
   enabled: true,
   failing_since: null,
   created_at: '2026-11-05T10:40:22.108Z',
@@ -28,7 +29,17 @@ const delivery = {
   event: {
     type: 'run.succeeded',
     timestamp: '2026-11-24T09:17:41.093Z',
-    data: { run_id: RUN_ID, state: 'SUCCEEDED', source: 'API' },
+    data: {
+      ...{ run_id: RUN_ID, state: 'SUCCEEDED', source: 'API' },
+      ...{
+        title: 'Fix the flaky login test',
+        link: `https://runyard.acme.example/sessions/${RUN_ID}`,
+        creator: LENA,
+      },
+      result: 'The test waited for a fixed time. It now waits for the session cookie.',
+      changes: { files_changed: 2, additions: 12, deletions: 3 },
+      pull_requests: [{ url: 'https://github.com/acme/site/pull/214', number: 214, repository: 'acme/site' }],
+    },
   },
   status: 'delivered',
   attempts: 1,
@@ -49,6 +60,28 @@ export const WEBHOOK_EXAMPLES = {
   updateWebhook: { client: 'webhooks.update', path, body: asked, answer: webhook },
   deleteWebhook: { client: 'webhooks.delete', path, answer: webhook },
   rotateWebhookSecret: { client: 'webhooks.rotateSecret', path, answer: { ...webhook, secret } },
+  testWebhook: {
+    client: 'webhooks.test',
+    path,
+    answer: {
+      delivery: {
+        ...delivery,
+        run_id: '00000000-0000-0000-0000-000000000000',
+        event: {
+          ...delivery.event,
+          type: 'webhook.test',
+          data: {
+            ...{ run_id: '00000000-0000-0000-0000-000000000000', state: 'SUCCEEDED', source: 'API' },
+            ...{ title: 'Test of this webhook', creator: LENA },
+            link: `https://runyard.acme.example/webhooks/${WEBHOOK_ID}`,
+          },
+        },
+        response_status: 200,
+      },
+      duration_ms: 143,
+      response_body: 'ok',
+    },
+  },
   listWebhookDeliveries: {
     client: 'webhooks.deliveries',
     path,

@@ -9,6 +9,7 @@ import type { ScheduledAgentItem, ScheduleFiring } from '../../contract/schedule
 import { nextAfter, nextTimes } from '../../intake/cron.ts'
 import { requireSchema } from '../../intake/new-run.ts'
 import { resolveSchedule, type ScheduleServices } from '../../intake/schedule.ts'
+import { type Fired, runNow } from '../../intake/scheduled-run.ts'
 import { warnOfRuns } from '../../intake/waiting.ts'
 import type { Db } from '../../store/db.ts'
 import { readEnvironment } from '../../store/environments.ts'
@@ -31,7 +32,7 @@ import { sendOnce, serve } from '../route.ts'
 const NEXT_RUNS = 3
 
 export function serveSchedules(app: FastifyInstance, services: Services): void {
-  const { store, settings } = services
+  const { store, settings, watch } = services
   const intakeOn = (db: Db): ScheduleServices => ({
     ...intakeServices(services, db),
     min_schedule_seconds: settings.min_schedule_seconds,
@@ -102,6 +103,21 @@ export function serveSchedules(app: FastifyInstance, services: Services): void {
     )
   }
 
+  serve(app, services, ROUTES.runSchedule, async (call) => {
+    const { actor, params } = call
+    const schedule = await findSchedule(store.db, params.schedule_id, actor)
+    if (!schedule) throw noSuchSchedule()
+    let fired: Fired | undefined
+    const sent = await sendOnce(store.db, call, async (db) => {
+      fired = (await runNow(intakeServices(services, db), schedule.schedule_id, actor)) ?? undefined
+      if (!fired) throw noSuchSchedule()
+      return { status: 200, body: viewFiring(fired.firing) }
+    })
+    if (fired?.pool) watch.touchPool(fired.pool)
+    for (const run_id of fired?.cancelled ?? []) watch.touchRun(run_id)
+    return sent
+  })
+
   serve(app, services, ROUTES.listFirings, async ({ params, query, actor }) => {
     const schedule = await findSchedule(store.db, params.schedule_id, actor)
     if (!schedule) throw noSuchSchedule()
@@ -151,10 +167,11 @@ function viewSchedule(row: ListedSchedule): ScheduledAgentItem {
   }
 }
 
-const viewFiring = ({ due_at, fired_at, outcome, run_id, reason }: FiringRow): ScheduleFiring => ({
+const viewFiring = ({ due_at, fired_at, outcome, run_id, reason, asked_by }: FiringRow): ScheduleFiring => ({
   due_at: due_at.toISOString(),
   fired_at: fired_at.toISOString(),
   outcome,
   ...(run_id === null ? {} : { run_id }),
   ...(reason === null ? {} : { reason }),
+  ...(asked_by === null ? {} : { asked_by }),
 })

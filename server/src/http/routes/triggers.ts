@@ -4,7 +4,7 @@ import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
-import type { Trigger, TriggerDelivery } from '../../contract/trigger.ts'
+import { TRIED_MAX, type TriedDelivery, type Trigger, type TriggerDelivery } from '../../contract/trigger.ts'
 import { type Done, deliver, whyFiltered } from '../../intake/delivery.ts'
 import { requireSchema } from '../../intake/new-run.ts'
 import { requireFilter, resolveTrigger } from '../../intake/trigger.ts'
@@ -15,6 +15,7 @@ import {
   type ListedTriggerDelivery,
   listTriggerDeliveries,
   readDelivery,
+  readNewest,
   type TriggerDeliveryRow,
 } from '../../store/trigger-deliveries.ts'
 import type { ReplyRow } from '../../store/trigger-replies.ts'
@@ -112,6 +113,29 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
     )
   }
 
+  serve(app, services, ROUTES.tryTrigger, async (call) => {
+    const { actor, body } = call
+    const trigger = required(await findTrigger(store.db, call.params.trigger_id, actor))
+    const earlier = await readEarlier(store.db, call)
+    if (earlier) return earlier.body
+    const filter = body.filter === undefined ? trigger.filter : body.filter || null
+    await requireFilter(filter ?? undefined, actor)
+    // Each takes a process for a moment; whoever asks pays for them.
+    const tried = { verification: trigger.verification, filter, editor: { uid: actor.principal_id } }
+    const deliveries = await Promise.all(
+      (await readNewest(store.db, trigger.trigger_id, TRIED_MAX)).map(
+        async (sent): Promise<TriedDelivery> => {
+          const { delivery_id, event, payload } = sent
+          const known = { delivery_id, received_at: sent.received_at.toISOString(), event }
+          if (payload === null) return { ...known, passes: null, reason: NO_BODY }
+          const reason = await whyFiltered(tried, sent)
+          return reason === null ? { ...known, passes: true } : { ...known, passes: false, reason }
+        },
+      ),
+    )
+    return sendOnce(store.db, call, async () => ({ status: 200, body: { deliveries } }))
+  })
+
   serve(app, services, ROUTES.listTriggerDeliveries, async ({ params, query, actor }) => {
     const { trigger_id } = required(await findTrigger(store.db, params.trigger_id, actor))
     const { deliveries, next_cursor } = await listTriggerDeliveries(store.db, trigger_id, query)
@@ -131,7 +155,8 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
       kept.payload === null && kept.replay_of !== null
         ? await readDelivery(store.db, trigger.trigger_id, kept.replay_of)
         : kept
-    if (!first || first.payload === null) throw new AppError('conflict', NO_BODY, { retryable: false })
+    if (!first || first.payload === null)
+      throw new AppError('conflict', `${NO_BODY} Ask the sender to deliver it again.`, { retryable: false })
     const { event, headers, payload, delivery_id: replay_of } = first
     const sent = {
       event,
@@ -154,8 +179,7 @@ export function serveTriggers(app: FastifyInstance, services: Services): void {
   })
 }
 
-const NO_BODY =
-  'The body of this delivery is not kept any more, so it cannot be replayed. Ask the sender to deliver it again.'
+const NO_BODY = 'The body of this delivery is not kept any more.'
 const noSuchTrigger = (): AppError => new AppError('resource_not_found', 'There is no trigger with this id.')
 
 function required(row: ListedTrigger | null): ListedTrigger {

@@ -1,20 +1,27 @@
+import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { v7 as uuidv7 } from 'uuid'
+import { BUDGETS } from '../../budgets/budgets.ts'
 import { AppError } from '../../contract/error.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import {
+  NOTICE_EVENTS,
+  readMailto,
   type UpdateWebhookRequest,
   WEBHOOK_EVENTS,
   type Webhook,
   type WebhookDelivery,
 } from '../../contract/webhook.ts'
 import { makeWebhookSecret, openWebhookSecrets, sealWebhookSecrets } from '../../sealing/webhook-secrets.ts'
+import { createCounter } from '../../store/request-counts.ts'
 import {
   type DeliveryRow,
+  insertTest,
   listDeliveries,
   requeueDelivery,
   viewEvent,
+  viewTest,
 } from '../../store/webhook-deliveries.ts'
 import {
   deleteWebhook,
@@ -27,7 +34,8 @@ import {
   type WebhookRow,
 } from '../../store/webhooks.ts'
 import type { Services } from '../context.ts'
-import { type Call, sendOnce, serve } from '../route.ts'
+import { consume, refuseOver } from '../request-limits.ts'
+import { type Call, readEarlier, sendOnce, serve } from '../route.ts'
 import { sendSecret } from '../sealed-answer.ts'
 
 type Created = typeof ROUTES.createWebhook | typeof ROUTES.rotateWebhookSecret
@@ -35,19 +43,24 @@ type Created = typeof ROUTES.createWebhook | typeof ROUTES.rotateWebhookSecret
 export function serveWebhooks(app: FastifyInstance, services: Services): void {
   const { store, watch, settings } = services
   const { keyring, whyNeverSent } = settings
+  const tests = createCounter(store.db, 'webhook_tests', BUDGETS.webhook_tests.most)
 
   /** Throws where nothing would ever be sent; one that is disabled may have any address, so that each can be disabled. */
-  const contentOf = ({
-    url: text,
-    events = [...WEBHOOK_EVENTS],
-    ...rest
-  }: UpdateWebhookRequest): WebhookContent => {
+  const contentOf = ({ url: text, format: asked, events, ...rest }: UpdateWebhookRequest): WebhookContent => {
     // As it is asked: two ways to write it are one.
     const url = new URL(text).href
+    const is_mail = readMailto(text) !== null
+    const format = asked ?? (is_mail ? 'email' : 'runyard')
+    if (is_mail !== (format === 'email'))
+      throw new AppError(
+        'invalid_request',
+        is_mail ? 'format: an e-mail address takes email only.' : 'format: email needs a mailto: address.',
+      )
     const { description = null, enabled = true } = rest
     const why = enabled ? whyNeverSent(url) : null
     if (why !== null) throw new AppError('invalid_request', `url: ${why}`)
-    return { url, events, description, enabled }
+    const told = events ?? (format === 'runyard' ? [...WEBHOOK_EVENTS] : NOTICE_EVENTS)
+    return { url, events: told, format, description, enabled }
   }
 
   const kind = ({ actor }: Call<Created>, status: number) => ({
@@ -106,10 +119,32 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
     }),
   )
 
+  serve(app, services, ROUTES.testWebhook, async (call) => {
+    const webhook = required(await findWebhook(store.db, call.params.webhook_id, call.actor))
+    const earlier = await readEarlier(store.db, call)
+    if (earlier) return earlier.body
+    refuseOver(await consume(tests, call.actor.principal_id), BUDGETS.webhook_tests)
+    const { webhook_id, creator } = webhook
+    const delivery_id = randomUUID()
+    const created_at = new Date()
+    const event = viewTest({ webhook_id, creator, created_at }, settings.public_url)
+    // Not in the transaction of the key: a receiver may take its time.
+    const set_up_by = creator.display_name ?? creator.uid
+    const sent = await settings.sendWebhookTest({ ...webhook, delivery_id, set_up_by, event })
+    const { response_status, error, ...answer } = sent
+    return sendOnce(store.db, call, async (db) => {
+      const row = await insertTest(db, { delivery_id, webhook_id, created_at, response_status, error })
+      return { status: 200, body: { delivery: viewDelivery(row, settings.public_url), ...answer } }
+    })
+  })
+
   serve(app, services, ROUTES.listWebhookDeliveries, async ({ params, query, actor }) => {
     const { webhook_id } = required(await findWebhook(store.db, params.webhook_id, actor))
     const { deliveries, next_cursor } = await listDeliveries(store.db, webhook_id, query)
-    return { deliveries: deliveries.map(viewDelivery), page_info: pageInfo(next_cursor) }
+    return {
+      deliveries: deliveries.map((row) => viewDelivery(row, settings.public_url)),
+      page_info: pageInfo(next_cursor),
+    }
   })
 
   serve(app, services, ROUTES.redeliverWebhook, async (call) => {
@@ -119,9 +154,13 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
     let run_id: string | undefined
     const sent = await sendOnce(store.db, call, async (db) => {
       const row = await requeueDelivery(db, webhook_id, call.params.delivery_id)
-      if (!row) throw new AppError('resource_not_found', 'There is no delivery with this id.')
+      if (!row)
+        throw new AppError(
+          'resource_not_found',
+          'There is no delivery of an event with this id. A test is not sent again: send another one.',
+        )
       ;({ run_id } = row)
-      return { status: 202, body: viewDelivery(row) }
+      return { status: 202, body: viewDelivery(row, settings.public_url) }
     })
     // Wakes the senders, which rest while nothing is pending.
     if (run_id !== undefined) watch.touchRun(run_id)
@@ -145,6 +184,7 @@ const viewWebhook = (row: WebhookRow): Webhook => ({
   webhook_id: row.webhook_id,
   url: row.url,
   events: row.events,
+  format: row.format,
   ...(row.description === null ? {} : { description: row.description }),
   enabled: row.enabled,
   ...reasonOf(row),
@@ -155,11 +195,11 @@ const viewWebhook = (row: WebhookRow): Webhook => ({
   scope: { type: row.scope, ...(row.scope === 'User' ? { uid: row.creator.uid } : {}) },
 })
 
-const viewDelivery = (row: DeliveryRow): WebhookDelivery => ({
+const viewDelivery = (row: DeliveryRow, public_url: string): WebhookDelivery => ({
   delivery_id: row.delivery_id,
   webhook_id: row.webhook_id,
   run_id: row.run_id,
-  event: viewEvent(row),
+  event: viewEvent(row, public_url),
   status: row.status,
   attempts: row.attempts,
   created_at: row.created_at.toISOString(),

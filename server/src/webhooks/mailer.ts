@@ -1,0 +1,82 @@
+import type { Letter } from './letter.ts'
+
+/** Of one step: connecting, greeting, an answer. */
+const LIMIT_MS = 15_000
+const MAX_ANSWER = 300
+
+export interface MailSettings {
+  /** `smtp://` or `smtps://`, with a user and a password perhaps. */
+  smtp_url: string
+  /** An address, with a name perhaps. */
+  from: string
+  /** Domains that may be written to; `*`: all. */
+  domains: readonly string[]
+}
+
+/** Whose message it is: the same id each time it is tried, and one thread for all of a run. */
+export interface Envelope {
+  to: string
+  delivery_id: string
+  run_id: string
+  page: string
+}
+
+export type Mailed = { error: string | null; response_status: number | null; body: string }
+export type Mailer = (letter: Letter, envelope: Envelope) => Promise<Mailed>
+
+/** Why nothing is ever sent to this domain; `null`: it may be. */
+export function whyNotMailed(mail: MailSettings | undefined, domain: string): string | null {
+  if (!mail) return 'E-mail is not set up here. The operator sets RUNYARD_SMTP_URL and RUNYARD_MAIL_FROM.'
+  if (mail.domains.includes('*') || mail.domains.includes(domain)) return null
+  return `E-mail goes to ${mail.domains.join(', ')} only. The operator names more domains in RUNYARD_MAIL_DOMAINS.`
+}
+
+/** Sends letters by the operator's mail server, one connection each. */
+export function createMailer({ smtp_url, from }: MailSettings): Mailer {
+  const host = from.replace(/^.*@|>$/g, '')
+  return async ({ subject, text, html }, { to, delivery_id, run_id, page }) => {
+    // With the first letter: a start does not wait for it.
+    const { createTransport } = await import('nodemailer')
+    const transport = createTransport({
+      ...{ url: smtp_url, connectionTimeout: LIMIT_MS, greetingTimeout: LIMIT_MS, socketTimeout: LIMIT_MS },
+      // A letter holds text alone, whatever is in it.
+      ...{ disableFileAccess: true, disableUrlAccess: true },
+    })
+    try {
+      const { response } = await transport.sendMail({
+        ...{ from, to: { name: '', address: to }, subject, text, html },
+        messageId: `<${delivery_id}@${host}>`,
+        references: [`<run.${run_id}@${host}>`],
+        list: { unsubscribe: { url: page, comment: '' } },
+        // So that no machine answers.
+        headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+      })
+      return { error: null, response_status: codeOf(response), body: response }
+    } catch (error) {
+      return explain(error)
+    } finally {
+      transport.close()
+    }
+  }
+}
+
+const codeOf = (response: string): number => Number(/^\d{3}/.exec(response)?.[0] ?? 250)
+
+/** What the server answered is for whoever wrote the address; where it is, and how one gets in, is the operator's. */
+function explain(error: unknown): Mailed {
+  const { responseCode, response, code } = error as {
+    responseCode?: number
+    response?: string
+    code?: string
+  }
+  if (code === 'EAUTH')
+    return { error: 'The mail server refused the login of this service.', response_status: null, body: '' }
+  if (typeof responseCode !== 'number')
+    return { error: 'The mail server could not be reached, or broke off.', response_status: null, body: '' }
+  const said = (response ?? '').replace(/[^\P{C}]+/gu, ' ').slice(0, MAX_ANSWER)
+  return {
+    error: `The mail server answered ${said || responseCode}`,
+    response_status: responseCode,
+    body: '',
+  }
+}

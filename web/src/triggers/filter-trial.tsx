@@ -1,0 +1,69 @@
+import type { Trigger } from '@runyard/client'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { useAccess } from '../client.ts'
+import { plainText } from '../text/plain-text.ts'
+import { Ago } from '../ui/moment.tsx'
+import { Rows } from '../ui/page-head.tsx'
+import { Problem } from '../ui/problem.tsx'
+
+const PAUSE_MS = 500
+
+/** What the filter as it is typed would have done with the newest deliveries; nothing while it is the one that is saved. */
+export function FilterTrial({ trigger, filter }: { trigger: Trigger; filter: string }) {
+  const typed = filter.trim()
+  if (typed === (trigger.filter ?? '')) return null
+  return (
+    <section aria-labelledby="trial" className="grid gap-1">
+      <h3 id="trial" className="m-0 font-medium text-sm">
+        With the last deliveries
+      </h3>
+      <Trial trigger_id={trigger.trigger_id} filter={typed} />
+    </section>
+  )
+}
+
+function Trial({ trigger_id, filter }: { trigger_id: string; filter: string }) {
+  const { client } = useAccess()
+  const settled = useSettled(filter)
+  const { data, error, isFetching } = useQuery({
+    queryKey: ['triggers', trigger_id, 'try', settled],
+    queryFn: ({ signal }) => client.triggers.tryFilter(trigger_id, { filter: settled }, { signal }),
+    placeholderData: keepPreviousData,
+    retry: false,
+  })
+  if (error) return <Problem error={error} />
+  if (!data) return <p className="m-0 text-sm text-soft">Loading…</p>
+  if (data.deliveries.length === 0)
+    return <p className="m-0 text-sm text-soft">Nothing came with a right signature yet.</p>
+  return (
+    <div aria-busy={isFetching || settled !== filter}>
+      <Rows label="With the last deliveries">
+        {data.deliveries.map(({ delivery_id, received_at, event, passes, reason }) => (
+          <li key={delivery_id} className="py-1.5 text-sm">
+            <span className="flex flex-wrap justify-between gap-x-4">
+              <span className={passes ? 'text-good' : 'text-soft'}>
+                {passes === null ? 'Unknown' : passes ? 'Would run' : 'Would be left out'}
+                {event ? <code className="ml-2 text-soft text-xs">{plainText(event)}</code> : null}
+              </span>
+              <span className="text-soft">
+                <Ago at={received_at} />
+              </span>
+            </span>
+            {reason ? <span className="text-soft wrap-anywhere">{plainText(reason)}</span> : null}
+          </li>
+        ))}
+      </Rows>
+    </div>
+  )
+}
+
+/** The text once nobody has typed for a moment: each trial takes the service some work. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  return settled
+}

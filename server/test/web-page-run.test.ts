@@ -296,10 +296,19 @@ describe('the page of a run', { skip }, () => {
       prompt: JSON.stringify([['ask_user', { question: 'A or B?' }]]),
     })
     await api.ended(opened_pull, 60)
+    // Merged at its host, where nobody tells this service.
+    const merged_there = { title: 'Count to four', prompt: shell('seq 4 > four') }
+    await api.ended(await api.create({ ...merged_there, config: { ...RUNBOOK, environment_id: uid } }), 60)
+    const pull = host.pulls.find(({ title }) => title === merged_there.title)
+    assert(pull)
+    Object.assign(pull, { open: false, merged_at: new Date().toISOString() })
     await using opened = await openPage(service)
     const { page, complaints } = opened
     const row = (title: string) => page.getByRole('listitem').filter({ hasText: title })
     await row('Which one').getByText('Answer:').waitFor()
+    await row('Count to four')
+      .getByTitle(/^Pull request #\d+: merged$/)
+      .waitFor()
     await row('Which one').getByText('A or B?').waitFor()
     await row('Count to three').getByText('+3 −0').waitFor()
     await row('Count to three').getByText('Merge').waitFor()
@@ -440,7 +449,7 @@ describe('the page of a run', { skip }, () => {
   })
 
   test('what a run has kept is looked at in the page', async () => {
-    const command = `echo ${PIXEL} | base64 -d > dot.png; printf '# Notes\\n\\n**bold** <b>text</b>\\n' > notes.md; head -c 9 /dev/zero > a.bin`
+    const command = `mkdir -p artifacts; echo ${PIXEL} | base64 -d > dot.png; printf '# Notes\\n\\n**bold** <b>text</b>\\n' > notes.md; head -c 9 /dev/zero > a.bin; (echo ${PIXEL} | base64 -d; head -c 12000000 /dev/zero) > artifacts/big.png`
     const calls = [
       ['bash', { command }],
       ...['dot.png', 'notes.md', 'a.bin'].map((path) => ['attach_artifact', { path }]),
@@ -457,6 +466,10 @@ describe('the page of a run', { skip }, () => {
     await artifacts.locator('[data-preview=markdown] strong', { hasText: 'bold' }).waitFor()
     assert.equal(await artifacts.locator('[data-preview=markdown] b').count(), 0, 'HTML stays text')
     assert.equal(await artifacts.getByRole('button', { name: 'Preview a.bin' }).count(), 0)
+    // What a picture of the run weighs is asked for before it is read.
+    await artifacts.getByRole('button', { name: 'Preview Screenshot' }).click()
+    await artifacts.getByText(/^This file has 12\.0 MB; up to .* Download it instead\.$/).waitFor()
+    await artifacts.getByRole('button', { name: 'Hide Screenshot' }).click()
     await checkAccess(page)
     await artifacts.getByRole('button', { name: 'Hide notes.md' }).click()
     assert.equal(await artifacts.locator('[data-preview]').count(), 1)

@@ -7,15 +7,19 @@ import { Prose } from '../text/markdown.tsx'
 import { plainText } from '../text/plain-text.ts'
 import { Problem } from '../ui/problem.tsx'
 import { ScrollBox, ScrollText } from '../ui/scroll-box.tsx'
-import type { PreviewKind } from './preview-kind.ts'
+import { MOST_BYTES, type PreviewKind } from './preview-kind.ts'
+
+type ReadOptions = Parameters<typeof readArtifact>[2]
 
 /** A file of the run as a picture or a text; it is read when somebody opens it. */
 export function ArtifactPreview({ uid, name, kind }: { uid: string; name: string; kind: PreviewKind }) {
   const { client } = useAccess()
   const { data, error } = useQuery({
     queryKey: ['artifact', uid, kind],
-    queryFn: ({ signal }) =>
-      kind === 'picture' ? readPicture(client, uid, signal) : readText(client, uid, signal),
+    queryFn: ({ signal }) => {
+      const read = kind === 'picture' ? readPicture : readText
+      return read(client, uid, { signal, max_bytes: MOST_BYTES[kind] })
+    },
     // A plan is written anew under the same id.
     staleTime: 5_000,
     gcTime: 60_000,
@@ -47,12 +51,12 @@ export function ArtifactPreview({ uid, name, kind }: { uid: string; name: string
   )
 }
 
-const readText = async (client: Runyard, uid: string, signal: AbortSignal): Promise<string> =>
-  (await readArtifact(client, uid, signal)).text()
+const readText = async (client: Runyard, uid: string, options: ReadOptions): Promise<string> =>
+  (await readArtifact(client, uid, options)).text()
 
 /** As a `data:` address, which the page may show wherever files are served from. */
-async function readPicture(client: Runyard, uid: string, signal: AbortSignal): Promise<string> {
-  const blob = await (await readArtifact(client, uid, signal)).blob()
+async function readPicture(client: Runyard, uid: string, options: ReadOptions): Promise<string> {
+  const blob = await (await readArtifact(client, uid, options)).blob()
   return new Promise((resolve, reject) => {
     const reader = new FileReader()
     reader.onload = () => resolve(String(reader.result))

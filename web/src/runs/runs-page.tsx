@@ -2,7 +2,7 @@ import type { RunItem } from '@runyard/client'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useMemo, useState } from 'react'
 import { Problem } from '../ui/problem.tsx'
-import { SHOWN, useAttention } from './attention.ts'
+import { SHOWN, useAttention, useFreshPulls } from './attention.ts'
 import { ChosenRuns } from './chosen-runs.tsx'
 import { FirstRun } from './first-run.tsx'
 import { OwnerChoice } from './owner-choice.tsx'
@@ -35,6 +35,7 @@ export function RunsPage() {
     const isWanted = (run: RunItem) => search.state !== 'attention' || taskOf(run) !== undefined
     return [...first, ...listed.filter((run) => !known.has(run.run_id) && isWanted(run))]
   }, [attention, listed, search.state])
+  useFreshPulls(runs)
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const has_search = Object.keys(search).length > 0
   useEffect(() => {

@@ -5,6 +5,7 @@ import { useAccess } from '../client.ts'
 import { VisitGate } from '../shell/visit-gate.tsx'
 import { NotFound } from '../ui/not-found.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { Bar, Skeleton } from '../ui/skeleton.tsx'
 import { Activity } from './activity.tsx'
 import { Artifacts } from './artifacts.tsx'
 import { Changes } from './changes.tsx'
@@ -40,7 +41,7 @@ export function RunPage({ run_id }: { run_id: string }) {
       <Problem error={error} onRetry={() => refetch()} />
     </div>
   ) : (
-    <p className="py-12 text-soft">Opening the run…</p>
+    <RunSkeleton />
   )
 }
 
@@ -58,11 +59,36 @@ function VisitedRun({ run_id }: { run_id: string }) {
   )
 }
 
+const RunSkeleton = () => (
+  <>
+    <h1 className="unseen">Run</h1>
+    <Skeleton>
+      <Bar className="mt-7 mb-4 h-6 w-2/5" />
+      <div className="flex min-h-15 items-center gap-4 border-line border-b">
+        <Bar className="h-6 w-24" />
+        <Bar className="h-4 w-32" />
+      </div>
+      <div className="mt-6 grid gap-x-10 gap-y-8 lg:grid-cols-[minmax(0,1fr)_15rem]">
+        <div className="grid content-start gap-3">
+          {['w-full', 'w-11/12', 'w-4/5', 'w-2/3'].map((width) => (
+            <Bar key={width} className={`h-4 ${width}`} />
+          ))}
+        </div>
+        <div className="grid content-start gap-3 max-lg:hidden">
+          {['w-full', 'w-2/3', 'w-4/5'].map((width) => (
+            <Bar key={width} className={`h-4 ${width}`} />
+          ))}
+        </div>
+      </div>
+    </Skeleton>
+  </>
+)
+
 function OpenRun({ run }: { run: RunItem }) {
   const { client } = useAccess()
   const feed = useSessionFeed(client, run)
   useFreshRun(run, feed)
-  if (!feed) return null
+  if (!feed) return <RunSkeleton />
   return <Session run={run} feed={feed} />
 }
 

@@ -476,6 +476,36 @@ describe('the page of a run', { skip }, () => {
     assert.deepEqual(complaints, [])
   })
 
+  test('a PDF is shown page by page, as pictures: what it would execute does nothing', async () => {
+    const [good, broken] = [writePdf('Hello PDF'), '%PDF-1.7 but nothing more'].map((text) =>
+      Buffer.from(text, 'latin1').toString('base64'),
+    )
+    const command = `echo ${good} | base64 -d > plan.pdf; echo ${broken} | base64 -d > broken.pdf`
+    const calls = [
+      ['bash', { command }],
+      ...['plan.pdf', 'broken.pdf'].map((path) => ['attach_artifact', { path }]),
+    ]
+    const run_id = await api.create({ title: 'Write a PDF', prompt: JSON.stringify(calls) })
+    await api.ended(run_id)
+    await using opened = await openRun(run_id, { width: 380 })
+    const { page, complaints } = opened
+    const artifacts = page.getByRole('region', { name: 'Artifacts' })
+    await artifacts.getByRole('button', { name: 'Preview plan.pdf' }).click()
+    await artifacts.getByRole('img', { name: 'Page 1 of plan.pdf' }).waitFor()
+    await artifacts.locator('[data-page="1"]', { hasText: 'Hello PDF' }).waitFor()
+    const dark = await page.evaluate(`(() => {
+      const canvas = document.querySelector('canvas')
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+      return data.filter((value, index) => index % 4 === 0 && value < 128).length
+    })()`)
+    assert(Number(dark) > 100, 'its text is drawn')
+    await checkAccess(page)
+    await artifacts.getByRole('button', { name: 'Hide plan.pdf' }).click()
+    await artifacts.getByRole('button', { name: 'Preview broken.pdf' }).click()
+    await artifacts.getByText(/^This PDF cannot be shown here: .*Download it instead\.$/).waitFor()
+    assert.deepEqual(complaints, [])
+  })
+
   test('an address brings prompt and repository of a new run, and the next one begins where that was', async () => {
     const url = `${host.url}/acme/site`
     await api.json('POST', '/agent/environments', { name: 'by-name', repositories: [{ url }] })
@@ -552,3 +582,24 @@ describe('the page of a run', { skip }, () => {
     await opened.page.locator('details[data-block=bash]', { hasText: 'exit 0' }).waitFor()
   })
 })
+
+/** One page with a line of text, which would open a dialog if what is in it were executed. */
+function writePdf(text: string): string {
+  const content = `BT /F1 36 Tf 40 120 Td (${text}) Tj ET`
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R /OpenAction << /S /JavaScript /JS (app.alert("executed")) >> >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 200] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>',
+    `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+  ]
+  let pdf = '%PDF-1.7\n'
+  const places = objects.map((object, index) => {
+    const place = pdf.length
+    pdf += `${index + 1} 0 obj\n${object}\nendobj\n`
+    return place
+  })
+  const rows = places.map((place) => `${String(place).padStart(10, '0')} 00000 n \n`).join('')
+  const size = objects.length + 1
+  return `${pdf}xref\n0 ${size}\n0000000000 65535 f \n${rows}trailer\n<< /Size ${size} /Root 1 0 R >>\nstartxref\n${pdf.length}\n%%EOF\n`
+}

@@ -19,6 +19,8 @@ const codes: Code[] = []
 export function lazyPage<Name extends string, Props extends object = Record<never, never>>(
   read: () => Promise<Record<Name, (props: NoInfer<Props>) => ReactNode>>,
   name: Name,
+  /** Whether it is read while there is nothing else to do, in case somebody comes to it. */
+  { is_ahead = true } = {},
 ): ((props: Props) => ReactNode) & { preload: () => Promise<void> } {
   let Page: ((props: Props) => ReactNode) | undefined
   const code: Code = {
@@ -29,7 +31,7 @@ export function lazyPage<Name extends string, Props extends object = Record<neve
       code.is_read = true
     },
   }
-  codes.push(code)
+  if (is_ahead) codes.push(code)
   return Object.assign(
     (props: Props) => <WithCode code={code}>{() => (Page ? <Page {...props} /> : null)}</WithCode>,
     { preload: () => code.read().catch(() => {}) },

@@ -296,10 +296,19 @@ describe('the page of a run', { skip }, () => {
       prompt: JSON.stringify([['ask_user', { question: 'A or B?' }]]),
     })
     await api.ended(opened_pull, 60)
+    // Merged at its host, where nobody tells this service.
+    const merged_there = { title: 'Count to four', prompt: shell('seq 4 > four') }
+    await api.ended(await api.create({ ...merged_there, config: { ...RUNBOOK, environment_id: uid } }), 60)
+    const pull = host.pulls.find(({ title }) => title === merged_there.title)
+    assert(pull)
+    Object.assign(pull, { open: false, merged_at: new Date().toISOString() })
     await using opened = await openPage(service)
     const { page, complaints } = opened
     const row = (title: string) => page.getByRole('listitem').filter({ hasText: title })
     await row('Which one').getByText('Answer:').waitFor()
+    await row('Count to four')
+      .getByTitle(/^Pull request #\d+: merged$/)
+      .waitFor()
     await row('Which one').getByText('A or B?').waitFor()
     await row('Count to three').getByText('+3 −0').waitFor()
     await row('Count to three').getByText('Merge').waitFor()
@@ -440,7 +449,7 @@ describe('the page of a run', { skip }, () => {
   })
 
   test('what a run has kept is looked at in the page', async () => {
-    const command = `echo ${PIXEL} | base64 -d > dot.png; printf '# Notes\\n\\n**bold** <b>text</b>\\n' > notes.md; head -c 9 /dev/zero > a.bin`
+    const command = `mkdir -p artifacts; echo ${PIXEL} | base64 -d > dot.png; printf '# Notes\\n\\n**bold** <b>text</b>\\n' > notes.md; head -c 9 /dev/zero > a.bin; (echo ${PIXEL} | base64 -d; head -c 12000000 /dev/zero) > artifacts/big.png`
     const calls = [
       ['bash', { command }],
       ...['dot.png', 'notes.md', 'a.bin'].map((path) => ['attach_artifact', { path }]),
@@ -457,9 +466,43 @@ describe('the page of a run', { skip }, () => {
     await artifacts.locator('[data-preview=markdown] strong', { hasText: 'bold' }).waitFor()
     assert.equal(await artifacts.locator('[data-preview=markdown] b').count(), 0, 'HTML stays text')
     assert.equal(await artifacts.getByRole('button', { name: 'Preview a.bin' }).count(), 0)
+    // What a picture of the run weighs is asked for before it is read.
+    await artifacts.getByRole('button', { name: 'Preview Screenshot' }).click()
+    await artifacts.getByText(/^This file has 12\.0 MB; up to .* Download it instead\.$/).waitFor()
+    await artifacts.getByRole('button', { name: 'Hide Screenshot' }).click()
     await checkAccess(page)
     await artifacts.getByRole('button', { name: 'Hide notes.md' }).click()
     assert.equal(await artifacts.locator('[data-preview]').count(), 1)
+    assert.deepEqual(complaints, [])
+  })
+
+  test('a PDF is shown page by page, as pictures: what it would execute does nothing', async () => {
+    const [good, broken] = [writePdf('Hello PDF'), '%PDF-1.7 but nothing more'].map((text) =>
+      Buffer.from(text, 'latin1').toString('base64'),
+    )
+    const command = `echo ${good} | base64 -d > plan.pdf; echo ${broken} | base64 -d > broken.pdf`
+    const calls = [
+      ['bash', { command }],
+      ...['plan.pdf', 'broken.pdf'].map((path) => ['attach_artifact', { path }]),
+    ]
+    const run_id = await api.create({ title: 'Write a PDF', prompt: JSON.stringify(calls) })
+    await api.ended(run_id)
+    await using opened = await openRun(run_id, { width: 380 })
+    const { page, complaints } = opened
+    const artifacts = page.getByRole('region', { name: 'Artifacts' })
+    await artifacts.getByRole('button', { name: 'Preview plan.pdf' }).click()
+    await artifacts.getByRole('img', { name: 'Page 1 of plan.pdf' }).waitFor()
+    await artifacts.locator('[data-page="1"]', { hasText: 'Hello PDF' }).waitFor()
+    const dark = await page.evaluate(`(() => {
+      const canvas = document.querySelector('canvas')
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+      return data.filter((value, index) => index % 4 === 0 && value < 128).length
+    })()`)
+    assert(Number(dark) > 100, 'its text is drawn')
+    await checkAccess(page)
+    await artifacts.getByRole('button', { name: 'Hide plan.pdf' }).click()
+    await artifacts.getByRole('button', { name: 'Preview broken.pdf' }).click()
+    await artifacts.getByText(/^This PDF cannot be shown here: .*Download it instead\.$/).waitFor()
     assert.deepEqual(complaints, [])
   })
 
@@ -539,3 +582,24 @@ describe('the page of a run', { skip }, () => {
     await opened.page.locator('details[data-block=bash]', { hasText: 'exit 0' }).waitFor()
   })
 })
+
+/** One page with a line of text, which would open a dialog if what is in it were executed. */
+function writePdf(text: string): string {
+  const content = `BT /F1 36 Tf 40 120 Td (${text}) Tj ET`
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R /OpenAction << /S /JavaScript /JS (app.alert("executed")) >> >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 200] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>',
+    `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+  ]
+  let pdf = '%PDF-1.7\n'
+  const places = objects.map((object, index) => {
+    const place = pdf.length
+    pdf += `${index + 1} 0 obj\n${object}\nendobj\n`
+    return place
+  })
+  const rows = places.map((place) => `${String(place).padStart(10, '0')} 00000 n \n`).join('')
+  const size = objects.length + 1
+  return `${pdf}xref\n0 ${size}\n0000000000 65535 f \n${rows}trailer\n<< /Size ${size} /Root 1 0 R >>\nstartxref\n${pdf.length}\n%%EOF\n`
+}

@@ -246,6 +246,36 @@ describe('the frame of the web page', { skip }, () => {
     }
   })
 
+  test('lists and a run show their shape while they are read, where they will stand', async () => {
+    const run_id = await api.create({ title: 'Awaited', prompt: shell('true'), config: RUNBOOK })
+    await api.ended(run_id)
+    await using opened = await openPage(service, { at: '/usage' })
+    const { page, complaints } = opened
+    const { promise, resolve } = Promise.withResolvers<void>()
+    await page.route(/\/api\/v1\/agent\/(runs|schedules)/, async (route) => {
+      await promise
+      await route.continue()
+    })
+    const shape = page.locator('[data-skeleton]')
+    for (const at of ['/schedules', `/sessions/${run_id}`, '/']) {
+      await moveTo(page, at)
+      await shape.getByText('Loading…').waitFor({ state: 'attached' })
+      assert.match(
+        String(await page.evaluate("getComputedStyle(document.querySelector('.skeleton')).animationName")),
+        /^appear$/,
+        'nothing moves without need',
+      )
+      await checkAccess(page)
+    }
+    const before = await shape.locator('.skeleton > div > div').first().boundingBox()
+    resolve()
+    await page.getByRole('listitem').filter({ hasText: 'Awaited' }).waitFor()
+    const after = await page.getByRole('listitem').first().boundingBox()
+    assert.deepEqual([after?.y, after?.height], [before?.y, before?.height])
+    await shape.waitFor({ state: 'detached' })
+    assert.deepEqual(complaints, [])
+  })
+
   test('the rows stay until those of the next search are read', async () => {
     const run_id = await api.create({ prompt: shell('true'), title: 'A row that stays', config: RUNBOOK })
     await api.ended(run_id)

@@ -88,13 +88,19 @@ describe('the web page', { skip }, () => {
     await state(page, 'Succeeded')
     await checkAccess(page)
     // Read from its start, the log gives the same page.
-    const [seen, keys] = [await page.getByRole('log').textContent(), await page.getByRole('log').count()]
+    const readLog = () => page.getByRole('log').locator('[data-index]').allTextContents()
+    const isLastMessage = (text: string) => /^Done\.$|^The agent’s last message is/.test(text)
+    const seen = await readLog()
+    assert.equal(await page.getByLabel('Last message').count(), 0, 'it was read as it came')
     await page.reload()
     await page.locator('[data-entry=end]').nth(1).waitFor()
+    const found = await readLog()
+    assert.deepEqual(found.slice(0, -2), seen.slice(0, -2))
     assert.deepEqual(
-      [await page.getByRole('log').textContent(), await page.getByRole('log').count()],
-      [seen, keys],
+      [seen.at(-2), found.at(-2)].map((text) => isLastMessage(text ?? '')),
+      [true, true],
     )
+    assert.equal(await page.getByLabel('Last message').textContent(), seen.at(-2), 'each text once')
     assert.deepEqual(complaints, [])
   })
 
@@ -181,10 +187,32 @@ describe('the web page', { skip }, () => {
     await page.keyboard.type('Say why.')
     await page.keyboard.press('Control+Enter')
     await page.getByRole('button', { name: 'Comment on line 1' }).first().click()
-    await page.keyboard.type('And test it.')
-    await page.getByRole('button', { name: 'Add comment' }).click()
+    const calls = await countCalls(page, /\/lowlight-/)
+    await page.keyboard.type('And te')
+    assert.equal(await calls.stop(), 0, 'no letter has the code coloured again')
+    // Neither another line, nor folding the file, nor a wish to leave loses what is being written.
+    await page.getByRole('button', { name: 'Comment on line 1' }).nth(1).click()
+    for (const _ of 'xy') await page.getByRole('button', { name: 'sum.js', exact: false }).first().click()
+    await page.getByRole('link', { name: 'Runyard' }).first().click()
+    await page.getByRole('alertdialog').getByText('2 comments on the changes have not been sent.').waitFor()
     await checkAccess(page)
-    await page.getByRole('button', { name: 'Send 2 comments' }).click()
+    await page.getByRole('button', { name: 'Stay here' }).click()
+    const draft = page.getByRole('textbox', { name: 'Comment on line 1 of sum.js' })
+    assert.equal(await draft.inputValue(), 'And te')
+    await page.getByText('1 comment, not sent yet, and 1 draft.').waitFor()
+    await draft.focus()
+    await page.keyboard.press('End')
+    await page.keyboard.type('st it.')
+    await page.getByRole('button', { name: 'Add comment' }).first().click()
+    await checkAccess(page)
+    const send = page.getByRole('button', { name: 'Send 2 comments' })
+    // Above the composer, wherever somebody reads.
+    await page.evaluate('window.scrollTo({ top: 0 })')
+    await page.setViewportSize({ width: 1280, height: 400 })
+    const { y = -1, height = 0 } = (await send.boundingBox()) ?? {}
+    assert(y > 0 && y + height < 400, `in view, not at ${y}`)
+    await send.click()
+    await page.setViewportSize({ width: 1280, height: 900 })
     const asked = page.locator('[data-entry=asked]', { hasText: 'Comments on the changes' })
     await asked.getByText('Say why.').waitFor()
     await asked.getByText('And test it.').waitFor()
@@ -352,11 +380,13 @@ describe('the web page', { skip }, () => {
     assert.deepEqual(elsewhere.complaints, [])
     assert.equal(await page.locator('img, #page script, a[href^=javascript]').count(), 0)
     const deep = await api.create({ prompt: 'Speak deeply.' })
+    await api.ended(deep)
     await moveTo(page, `/sessions/${deep}`)
     await state(page, 'Succeeded')
     await page.getByLabel('Last message').getByText(`deep ${HOSTILE}`).waitFor()
     // Set as a table it would be 64 million cells.
     const wide = await api.create({ prompt: 'Speak widely.' })
+    await api.ended(wide)
     await moveTo(page, `/sessions/${wide}`)
     await state(page, 'Succeeded')
     await page.getByLabel('Last message').getByText('|a|a|a').first().waitFor()
@@ -478,3 +508,20 @@ describe('the web page', { skip }, () => {
     await page.getByRole('alert').filter({ hasText: 'used before' }).waitFor()
   })
 })
+
+/** Counts the calls of functions of the scripts at such addresses, until it is stopped. */
+async function countCalls(page: Page, address: RegExp): Promise<{ stop: () => Promise<number> }> {
+  const client = await page.context().newCDPSession(page)
+  await client.send('Profiler.enable')
+  await client.send('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+  return {
+    stop: async () => {
+      const { result } = await client.send('Profiler.takePreciseCoverage')
+      await client.detach()
+      return result
+        .filter(({ url }) => address.test(url))
+        .flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges))
+        .reduce((sum, { count }) => sum + count, 0)
+    },
+  }
+}

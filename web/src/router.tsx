@@ -4,7 +4,6 @@ import { readDeviceSearch } from './device/device-login.ts'
 import { readAuditSearch } from './keys/audit-search.ts'
 import { readOrigin } from './new-run/origin-search.ts'
 import { readRunSearch } from './runs/run-search.ts'
-import { RunsPage } from './runs/runs-page.tsx'
 import { AppShell } from './shell/app-shell.tsx'
 import type { Arrived } from './shell/arrival.ts'
 import { lazyPage } from './shell/lazy-page.tsx'
@@ -26,7 +25,7 @@ function createTree(arrived: Arrived) {
     getParentRoute: () => root,
     path: '/',
     validateSearch: readRunSearch,
-    component: RunsPage,
+    component: lazyPage(() => import('./runs/runs-page.tsx'), 'RunsPage'),
   })
   const run = createRoute({
     getParentRoute: () => root,

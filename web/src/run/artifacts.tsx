@@ -57,7 +57,7 @@ function ArtifactLine({ artifact }: { artifact: ArtifactItem }) {
           uid={artifact.data.artifact_uid}
           name={plainText(artifact.data.title ?? 'Screenshot')}
           more="picture"
-          preview={previewOf({ mime_type: artifact.data.mime_type, filename: '', size_bytes: 0 })}
+          preview={previewOf({ mime_type: artifact.data.mime_type, filename: '' })}
         />
       )
     default: {

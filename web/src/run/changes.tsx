@@ -10,10 +10,8 @@ import { Button } from '../ui/button.tsx'
 import { CopyLine } from '../ui/copy-line.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { saveFile } from '../ui/save-file.ts'
-import { CommentBar } from './comment-bar.tsx'
-import { FileDiff } from './file-diff.tsx'
+import { type Commenting, FileDiff } from './file-diff.tsx'
 import { type FileGroup, groupByFolder } from './file-groups.ts'
-import type { LineComment } from './line-comments.ts'
 import { parsePatch } from './patch.ts'
 import { diffQuery, patchQuery } from './run-queries.ts'
 
@@ -26,16 +24,17 @@ const FEW_FILES = 8
 const MOST_SHOWN = 20
 
 /** What the run changed in its repositories: the files, each with its diff, and the patch to take away. */
-export function Changes({ run_id, turn }: { run_id: string; turn?: number }) {
+export function Changes({ run_id, commenting }: { run_id: string; commenting: Commenting | undefined }) {
   const { client } = useAccess()
-  const { data: diff, error } = useQuery(diffQuery(client, run_id, turn))
-  if (error) return <Problem error={error} />
+  const { data: diff, error } = useQuery(diffQuery(client, run_id))
+  // What has been read stays in sight, and with it what somebody writes there.
+  if (error && !diff) return <Problem error={error} />
   if (!diff || (diff.files_changed === 0 && diff.notes.length === 0)) return null
-  return <ChangeList diff={diff} is_newest={turn === undefined} />
+  return <ChangeList diff={diff} commenting={commenting} />
 }
 
-function ChangeList({ diff, is_newest }: { diff: RunDiff; is_newest: boolean }) {
-  const { client, may_write } = useAccess()
+function ChangeList({ diff, commenting }: { diff: RunDiff; commenting: Commenting | undefined }) {
+  const { client } = useAccess()
   const { run_id, files, files_changed, additions, deletions, notes, patch } = diff
   const is_small = additions + deletions <= OPEN_LINES && files.length <= OPEN_FILES
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
@@ -48,14 +47,6 @@ function ChangeList({ diff, is_newest }: { diff: RunDiff; is_newest: boolean }) 
   const isShown = ({ folder, files }: FileGroup) =>
     !has_folders || files.length <= MOST_SHOWN !== turned.has(folder)
   const toggleFolder = ({ folder }: FileGroup) => setTurned(toggled(turned, folder))
-  const [comments, setComments] = useState<ReadonlyMap<string, LineComment>>(new Map())
-  const may_comment = may_write && is_newest
-  const onComment = (key: string, comment: LineComment | undefined) => {
-    const next = new Map(comments)
-    next.delete(key)
-    if (comment) next.set(key, comment)
-    setComments(next)
-  }
   const is_any_open = files.some((file) => isOpen(file.path))
   const { data: text, error } = useQuery({
     ...patchQuery(client, patch?.artifact_uid ?? ''),
@@ -114,7 +105,7 @@ function ChangeList({ diff, is_newest }: { diff: RunDiff; is_newest: boolean }) 
                         file={file}
                         part={parts?.get(file.path)}
                         is_read={parts !== undefined}
-                        commenting={may_comment ? { comments, onComment } : undefined}
+                        commenting={commenting}
                       />
                     ) : null}
                   </li>
@@ -124,7 +115,6 @@ function ChangeList({ diff, is_newest }: { diff: RunDiff; is_newest: boolean }) 
           </li>
         ))}
       </ul>
-      <CommentBar run_id={run_id} comments={[...comments.values()]} onDone={() => setComments(new Map())} />
       {files.length < files_changed ? (
         <p className="m-0 text-soft text-sm">
           {formatCount(files_changed - files.length)} more files are in the patch.

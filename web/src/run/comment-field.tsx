@@ -1,24 +1,25 @@
-import { useState } from 'react'
 import { BreakableText } from '../text/breakable-text.tsx'
 import { Button } from '../ui/button.tsx'
 import type { LineComment } from './line-comments.ts'
 
-/** Somebody has just asked for the field. */
-const focusOn = (field: HTMLTextAreaElement | null): void => field?.focus()
+/** A field that is still empty has just been asked for. */
+const focusOnEmpty = (field: HTMLTextAreaElement | null): void => {
+  if (field?.value === '') field.focus()
+}
 
-/** A comment on a line, as it is kept, or the field to write it in. */
+/** A comment on a line, or the field to write it in. */
 export function CommentField({
   label,
   comment,
-  onText,
+  onChange,
+  onRemove,
 }: {
   label: string
-  comment: LineComment | undefined
-  /** Undefined takes it away, or leaves it. */
-  onText: (text: string | undefined) => void
+  comment: LineComment
+  onChange: (comment: LineComment) => void
+  onRemove: () => void
 }) {
-  const [text, setText] = useState('')
-  if (comment)
+  if (!comment.is_draft)
     return (
       <p className="m-0 flex items-start gap-3 text-sm">
         <span className="min-w-0 flex-1 whitespace-pre-wrap wrap-anywhere" data-comment>
@@ -28,37 +29,41 @@ export function CommentField({
           type="button"
           className="text-soft underline"
           aria-label={`Remove: ${label}`}
-          onClick={() => onText(undefined)}
+          onClick={onRemove}
         >
           Remove
         </button>
       </p>
     )
-  const said = text.trim()
+  const text = comment.text.trim()
+  const add = () => {
+    if (text) onChange({ ...comment, text, is_draft: false })
+  }
   return (
     <div className="grid gap-2">
       <textarea
-        ref={focusOn}
+        ref={focusOnEmpty}
         aria-label={label}
         placeholder="What is to change here?"
         className="field-sizing-content min-h-9 w-full resize-none rounded-lg border border-line bg-raised px-3 py-1.5 text-sm"
         rows={1}
         maxLength={4000}
-        value={text}
-        onChange={(event) => setText(event.target.value)}
+        value={comment.text}
+        onChange={(event) => onChange({ ...comment, text: event.target.value })}
         onKeyDown={(event) => {
-          if (event.key === 'Escape') onText(undefined)
+          // What was written goes by its button only.
+          if (event.key === 'Escape' && !text) onRemove()
           if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey) || event.nativeEvent.isComposing)
             return
           event.preventDefault()
-          if (said) onText(said)
+          add()
         }}
       />
       <div className="flex gap-2">
-        <Button disabled={!said} title="Ctrl + Enter" onClick={() => onText(said)}>
+        <Button disabled={!text} title="Ctrl + Enter" onClick={add}>
           Add comment
         </Button>
-        <Button kind="quiet" onClick={() => onText(undefined)}>
+        <Button kind="quiet" onClick={onRemove}>
           Cancel
         </Button>
       </div>

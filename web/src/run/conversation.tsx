@@ -11,12 +11,12 @@ const GAP_PX = 16
 export function Conversation({
   entries,
   run_id,
-  told_key,
+  told_keys,
 }: {
   entries: readonly Entry[]
   run_id: string
-  /** The entry that the top of the page tells in full. */
-  told_key: string | undefined
+  /** Entries that the top of the page shows in full. */
+  told_keys: readonly (string | undefined)[]
 }) {
   const place = useRef<HTMLDivElement>(null)
   const [offset, setOffset] = useState(0)
@@ -59,7 +59,7 @@ export function Conversation({
             className="absolute top-0 left-0 w-full"
             style={{ transform: `translateY(${item.start - offset}px)` }}
           >
-            <EntryView entry={entry} run_id={run_id} is_told_above={entry.key === told_key} />
+            <EntryView entry={entry} run_id={run_id} is_told_above={told_keys.includes(entry.key)} />
           </div>
         )
       })}

@@ -56,7 +56,14 @@ export const EntryView = memo(function EntryView({
     case 'asked':
       return <Asked entry={entry} />
     case 'said':
-      return (
+      return is_told_above ? (
+        <p className="m-0 text-soft text-sm" data-entry="said">
+          The agent’s last message is{' '}
+          <button type="button" className="text-accent underline" onClick={() => window.scrollTo({ top: 0 })}>
+            at the top of the page
+          </button>
+        </p>
+      ) : (
         <article className="py-1" data-entry="said" data-growing={entry.is_growing || undefined}>
           <Prose text={entry.text} is_growing={entry.is_growing} />
         </article>

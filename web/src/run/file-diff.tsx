@@ -1,6 +1,6 @@
 import type { ChangedFile } from '@runyard/client'
 import { MessageSquarePlus } from 'lucide-react'
-import { Fragment, useMemo, useState } from 'react'
+import { memo, useMemo, useState } from 'react'
 import { BreakableText } from '../text/breakable-text.tsx'
 import { countOf } from '../text/format.ts'
 import { ScrollBox } from '../ui/scroll-box.tsx'
@@ -13,8 +13,8 @@ import {
   useHighlighter,
 } from './code-colours.ts'
 import { CommentField } from './comment-field.tsx'
-import { keyOfLine, type LineComment, nameLine } from './line-comments.ts'
-import type { DiffLine, FilePart, Hunk } from './patch.ts'
+import { type CommentActions, keyOfLine, type LineComment, nameLine } from './line-comments.ts'
+import { type DiffLine, type FilePart, firstLines, type Hunk } from './patch.ts'
 
 /** Lines of one file that are shown before anybody asks for more. */
 const FIRST_LINES = 400
@@ -27,11 +27,10 @@ const TONES: Record<DiffLine['kind'], string> = {
 }
 const SIGNS: Record<DiffLine['kind'], string> = { added: '+', removed: '−', same: ' ', note: ' ' }
 
-/** Comments on lines that have not been sent. */
+/** Comments that have not been sent, by their lines, and what to do with them. */
 export interface Commenting {
   comments: ReadonlyMap<string, LineComment>
-  /** Undefined takes the comment away. */
-  onComment: (key: string, comment: LineComment | undefined) => void
+  actions: CommentActions
 }
 
 /** The changed lines of one file. `part`: undefined where the patch does not hold it. `commenting`: for who may write. */
@@ -46,42 +45,49 @@ export function FileDiff({
   is_read: boolean
   commenting: Commenting | undefined
 }) {
-  const [shows_all, setAll] = useState(false)
-  const highlighter = useHighlighter()
   if (!is_read) return <Remark text="Loading the patch…" />
   if (file.binary) return <Remark text="A binary file. The patch holds it whole." />
   if (!part)
     return <Remark text={file.omitted ? 'Too large for the patch.' : 'The patch does not show it.'} />
-  const { hunks, mode } = part
-  const total = hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0)
-  if (total === 0)
-    return (
-      <Remark
-        text={
-          mode
-            ? `Its mode changed: ${mode}. Its text is the same.`
-            : file.previous_path
-              ? `Renamed from ${file.previous_path}. Its text is the same.`
-              : 'No line differs.'
-        }
-      />
-    )
-  let left = shows_all ? total : FIRST_LINES
-  const shown = hunks.flatMap((hunk) => {
-    const lines = hunk.lines.slice(0, Math.max(0, left))
-    left -= lines.length
-    return lines.length > 0 ? [{ ...hunk, lines }] : []
-  })
-  const language = highlighter && languageOf(file.path, highlighter)
+  if (part.hunks.some(({ lines }) => lines.length > 0))
+    return <Hunks path={file.path} hunks={part.hunks} commenting={commenting} />
   return (
-    <ScrollBox className="overflow-x-auto border-line border-t" label={`Changes of ${file.path}`}>
+    <Remark
+      text={
+        part.mode
+          ? `Its mode changed: ${part.mode}. Its text is the same.`
+          : file.previous_path
+            ? `Renamed from ${file.previous_path}. Its text is the same.`
+            : 'No line differs.'
+      }
+    />
+  )
+}
+
+function Hunks({
+  path,
+  hunks,
+  commenting,
+}: {
+  path: string
+  hunks: readonly Hunk[]
+  commenting: Commenting | undefined
+}) {
+  const [shows_all, setAll] = useState(false)
+  const highlighter = useHighlighter()
+  const language = useMemo(() => highlighter && languageOf(path, highlighter), [path, highlighter])
+  // The same objects as long as the same is shown: colours are found once for each.
+  const shown = useMemo(() => (shows_all ? hunks : firstLines(hunks, FIRST_LINES)), [hunks, shows_all])
+  const total = hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0)
+  return (
+    <ScrollBox className="overflow-x-auto border-line border-t" label={`Changes of ${path}`}>
       <table className="w-full border-collapse font-mono text-xs leading-relaxed">
         <tbody>
           {shown.map((hunk) => (
             <HunkRows
               key={hunk.start}
               hunk={hunk}
-              path={file.path}
+              path={path}
               language={language}
               highlighter={highlighter}
               commenting={commenting}
@@ -115,7 +121,6 @@ function HunkRows({
   highlighter: Highlighter | undefined
   commenting: Commenting | undefined
 }) {
-  const [open, setOpen] = useState<string>()
   const colours = useMemo(
     () => (highlighter && language ? colourHunk(hunk, language, highlighter) : undefined),
     [hunk, language, highlighter],
@@ -129,59 +134,79 @@ function HunkRows({
           </td>
         </tr>
       ) : null}
-      {hunk.lines.map((line, index) => {
-        const key = keyOfLine(path, line)
-        const comment = commenting?.comments.get(key)
-        return (
+      {hunk.lines.map((line, index) => (
+        <LineRows
           // biome-ignore lint/suspicious/noArrayIndexKey: the lines of a hunk stay as they are.
-          <Fragment key={index}>
-            <tr className={`group ${TONES[line.kind]}`} data-line={line.kind}>
-              <LineNumber of={line.old_line} />
-              <LineNumber of={line.new_line} />
-              <td className="w-6 min-w-6 text-center align-top text-soft select-none">
-                {commenting && line.kind !== 'note' ? (
-                  <button
-                    type="button"
-                    aria-label={`Comment on ${nameLine(line)}`}
-                    className="group/comment flex h-4.5 w-full items-center justify-center"
-                    onClick={() => setOpen(key)}
-                  >
-                    <span className="group-hover:hidden group-focus-visible/comment:hidden">
-                      {SIGNS[line.kind]}
-                    </span>
-                    <MessageSquarePlus
-                      aria-hidden
-                      className="m-auto hidden size-3.5 text-accent group-hover:block group-focus-visible/comment:block"
-                    />
-                  </button>
-                ) : (
-                  SIGNS[line.kind]
-                )}
-              </td>
-              <td className="pr-3.5 whitespace-pre-wrap wrap-anywhere">
-                <Code line={line} tokens={colours?.[index]} />
-              </td>
-            </tr>
-            {commenting && (comment || open === key) ? (
-              <tr>
-                <td colSpan={4} className="bg-raised px-3.5 py-2 font-sans">
-                  <CommentField
-                    label={`Comment on ${nameLine(line)} of ${path}`}
-                    comment={comment}
-                    onText={(text) => {
-                      commenting.onComment(key, text === undefined ? undefined : { path, line, text })
-                      setOpen(undefined)
-                    }}
-                  />
-                </td>
-              </tr>
-            ) : null}
-          </Fragment>
-        )
-      })}
+          key={index}
+          path={path}
+          line={line}
+          tokens={colours?.[index]}
+          comment={commenting?.comments.get(keyOfLine(path, line))}
+          actions={commenting?.actions}
+        />
+      ))}
     </>
   )
 }
+
+/** Remembered: with each letter of a comment only its own line is drawn again. */
+const LineRows = memo(function LineRows({
+  path,
+  line,
+  tokens,
+  comment,
+  actions,
+}: {
+  path: string
+  line: DiffLine
+  tokens: Token[] | undefined
+  comment: LineComment | undefined
+  actions: CommentActions | undefined
+}) {
+  return (
+    <>
+      <tr className={`group ${TONES[line.kind]}`} data-line={line.kind}>
+        <LineNumber of={line.old_line} />
+        <LineNumber of={line.new_line} />
+        <td className="w-6 min-w-6 text-center align-top text-soft select-none">
+          {actions && line.kind !== 'note' ? (
+            <button
+              type="button"
+              aria-label={`Comment on ${nameLine(line)}`}
+              className="group/comment flex h-4.5 w-full items-center justify-center"
+              onClick={() => actions.open(path, line)}
+            >
+              <span className="group-hover:hidden group-focus-visible/comment:hidden">
+                {SIGNS[line.kind]}
+              </span>
+              <MessageSquarePlus
+                aria-hidden
+                className="m-auto hidden size-3.5 text-accent group-hover:block group-focus-visible/comment:block"
+              />
+            </button>
+          ) : (
+            SIGNS[line.kind]
+          )}
+        </td>
+        <td className="pr-3.5 whitespace-pre-wrap wrap-anywhere">
+          <Code line={line} tokens={tokens} />
+        </td>
+      </tr>
+      {actions && comment ? (
+        <tr>
+          <td colSpan={4} className="bg-raised px-3.5 py-2 font-sans">
+            <CommentField
+              label={`Comment on ${nameLine(line)} of ${path}`}
+              comment={comment}
+              onChange={actions.write}
+              onRemove={() => actions.remove([comment])}
+            />
+          </td>
+        </tr>
+      ) : null}
+    </>
+  )
+})
 
 const Code = ({ line, tokens }: { line: DiffLine; tokens: Token[] | undefined }) =>
   tokens ? (

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { keyOfLine, writeComments } from './line-comments.ts'
+import { keyOfLine, type LineComment, openComment, writeComments } from './line-comments.ts'
 import type { DiffLine } from './patch.ts'
 
 const added: DiffLine = { kind: 'added', text: 'const a = 1', new_line: 12 }
@@ -8,12 +8,13 @@ const removed: DiffLine = { kind: 'removed', text: '```js', old_line: 3 }
 
 test('comments become one message, file by file, with the lines that they are about', () => {
   const text = writeComments([
-    { path: 'src/a.ts', line: added, text: 'Name it.\nPlease. ' },
-    { path: 'README.md', line: removed, text: 'Keep it.' },
+    { path: 'src/a.ts', line: added, text: 'Name it.\nPlease. ', is_draft: false },
+    { path: 'README.md', line: removed, text: 'Keep it.', is_draft: false },
     {
       path: 'src/a.ts',
       line: { kind: 'same', text: 'x'.repeat(300), old_line: 1, new_line: 2 },
       text: 'Why?',
+      is_draft: false,
     },
   ])
   assert.equal(
@@ -31,4 +32,12 @@ test('comments become one message, file by file, with the lines that they are ab
 
 test('a line that was removed is another one than that of its number now', () => {
   assert.notEqual(keyOfLine('a', { ...removed, old_line: 12 }), keyOfLine('a', added))
+})
+
+test('another comment keeps what was written in the one before, and takes away a field that is empty', () => {
+  const draft: LineComment = { path: 'a', line: added, text: 'Half a sen', is_draft: true }
+  const comments = openComment(new Map([[keyOfLine('a', added), draft]]), 'b', removed)
+  assert.deepEqual([...comments.values()], [draft, { path: 'b', line: removed, text: '', is_draft: true }])
+  assert.equal(openComment(comments, 'a', added), comments, 'that line has its field')
+  assert.deepEqual([...openComment(comments, 'c', added).keys()], ['a 12', 'c 12'])
 })

@@ -1,10 +1,48 @@
+import { useMemo, useState } from 'react'
 import type { DiffLine } from './patch.ts'
 
-/** What somebody says of a changed line. */
+/** What somebody says about a changed line. */
 export interface LineComment {
   path: string
   line: DiffLine
   text: string
+  /** Still being written: it is not sent with the others. */
+  is_draft: boolean
+}
+
+export interface CommentActions {
+  /** Begins a comment on a line, unless there is one. */
+  open: (path: string, line: DiffLine) => void
+  write: (comment: LineComment) => void
+  remove: (comments: readonly LineComment[]) => void
+}
+
+/** Comments of a run's page that have not been sent, by the keys of their lines; the actions stay the same objects. */
+export function useLineComments(): { comments: ReadonlyMap<string, LineComment>; actions: CommentActions } {
+  const [comments, setComments] = useState<ReadonlyMap<string, LineComment>>(new Map())
+  const actions = useMemo(
+    (): CommentActions => ({
+      open: (path, line) => setComments((before) => openComment(before, path, line)),
+      write: (comment) =>
+        setComments((before) => new Map(before).set(keyOfLine(comment.path, comment.line), comment)),
+      remove: (gone) =>
+        setComments((before) => new Map([...before].filter(([, comment]) => !gone.includes(comment)))),
+    }),
+    [],
+  )
+  return { comments, actions }
+}
+
+/** A field that nothing was written in goes when another one opens. */
+export function openComment(
+  comments: ReadonlyMap<string, LineComment>,
+  path: string,
+  line: DiffLine,
+): ReadonlyMap<string, LineComment> {
+  const key = keyOfLine(path, line)
+  if (comments.has(key)) return comments
+  const kept = [...comments].filter(([, { text }]) => text.trim() !== '')
+  return new Map(kept).set(key, { path, line, text: '', is_draft: true })
 }
 
 /** A line by its number, in the new file, or in the old one for a line that was removed. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parsePatch } from './patch.ts'
+import { firstLines, type Hunk, parsePatch } from './patch.ts'
 
 const PATCH = String.raw`diff --git a/gone.txt b/gone.txt
 deleted file mode 100644
@@ -88,4 +88,20 @@ index 1..2 100644
     [4, 5],
     [14, 21],
   ])
+})
+
+test('hunks that are not cut stay the same objects', () => {
+  const hunk = (start: number, count: number): Hunk => ({
+    ...{ unchanged_before: 0, start },
+    lines: Array.from({ length: count }, (_, index) => ({ kind: 'same', text: String(index) })),
+  })
+  const hunks = [hunk(1, 3), hunk(10, 4), hunk(20, 5)]
+  const shown = firstLines(hunks, 5)
+  assert.equal(shown[0], hunks[0])
+  assert.deepEqual(
+    shown.map(({ lines }) => lines.length),
+    [3, 2],
+  )
+  assert.deepEqual(firstLines(hunks, 3), [hunks[0]])
+  assert.deepEqual(firstLines(hunks, 100), hunks)
 })

@@ -30,6 +30,18 @@ const pathOf = ({ oldFileName, newFileName }: StructuredPatch): string =>
     ? (oldFileName ?? '').replace(/^a\//, '')
     : newFileName.replace(/^b\//, '')
 
+/** The hunks up to so many lines: the same objects, and one that is cut where the limit lies inside of it. */
+export function firstLines(hunks: readonly Hunk[], limit: number): readonly Hunk[] {
+  const shown: Hunk[] = []
+  let left = limit
+  for (const hunk of hunks) {
+    if (left <= 0) break
+    shown.push(hunk.lines.length <= left ? hunk : { ...hunk, lines: hunk.lines.slice(0, left) })
+    left -= hunk.lines.length
+  }
+  return shown
+}
+
 function readFile(file: StructuredPatch): FilePart {
   let next = 1
   const hunks = file.hunks.map((hunk): Hunk => {

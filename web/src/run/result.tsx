@@ -9,10 +9,18 @@ import type { SessionView } from './session-log.ts'
 const ENDED: readonly string[] = ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED']
 
 /** What came of the run: how it ended, the last words of the agent, what it was to hand over. */
-export function Result({ run, view }: { run: RunItem; view: SessionView }) {
+export function Result({
+  run,
+  view,
+  said,
+}: {
+  run: RunItem
+  view: SessionView
+  /** The agent's last message, when it is shown here. */
+  said: Said | undefined
+}) {
   const { state, status, entries, end_key } = view
   if (!ENDED.includes(state)) return null
-  const said = lastWords(entries)
   const end = entries.find(({ key }) => key === end_key)
   return (
     <section aria-label="Result" className="grid gap-3">
@@ -30,10 +38,10 @@ export function Result({ run, view }: { run: RunItem; view: SessionView }) {
           className="max-h-[60vh] overflow-y-auto rounded-xl border border-line bg-raised px-4 py-3"
           label="Last message"
         >
-          <Prose text={said} />
+          <Prose text={said.text} />
         </ScrollBox>
       ) : null}
-      {run.result === undefined ? null : (
+      {run.result === undefined || plainText(run.result).trim() === said?.text.trim() ? null : (
         <ScrollText className="max-h-96 rounded-xl border border-line bg-raised px-4 py-3 text-sm">
           {plainText(run.result)}
         </ScrollText>
@@ -42,11 +50,21 @@ export function Result({ run, view }: { run: RunItem; view: SessionView }) {
   )
 }
 
-/** Of the newest execution: what was said before its question is old. */
-function lastWords(entries: readonly Entry[]): string {
-  for (const entry of entries.toReversed()) {
-    if (entry.kind === 'said') return entry.text
-    if (entry.kind === 'asked' && !entry.is_waiting) return ''
-  }
-  return ''
+type Said = Extract<Entry, { kind: 'said' }>
+
+/**
+ * The agent's last message, when the top of the page shows it: of a run that was opened after its end. Whoever saw the run end
+ * has just read it in the conversation, and there it stays.
+ */
+export function saidAbove({
+  state,
+  is_end_live,
+  entries,
+}: Pick<SessionView, 'state' | 'is_end_live' | 'entries'>): Said | undefined {
+  if (!ENDED.includes(state) || is_end_live) return undefined
+  // Of the newest execution: what was said before its question is old.
+  const last = entries.findLast(({ kind, ...entry }) =>
+    kind === 'asked' ? !('is_waiting' in entry && entry.is_waiting) : kind === 'said',
+  )
+  return last?.kind === 'said' && last.text.trim() ? last : undefined
 }

@@ -4,6 +4,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { Archive, ArchiveRestore, Link2, Pencil, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useAccess } from '../client.ts'
+import { deleteRun } from '../runs/deletions.ts'
 import { ConfirmDialog } from '../ui/confirm-button.tsx'
 import { OverflowItem, OverflowMenu } from '../ui/overflow-menu.tsx'
 import { RenameDialog } from './rename-dialog.tsx'
@@ -37,11 +38,13 @@ export function RunMenu({
     onSettled: () => queries.invalidateQueries({ queryKey: ['runs'] }),
   })
   const remove = useMutation({
-    mutationFn: () => client.runs.delete(run_id, { cancel: true }),
+    mutationFn: () => deleteRun(run_id, () => client.runs.delete(run_id, { cancel: true })),
     onMutate: () => onProblem(null),
     onSuccess: async () => {
-      await navigate({ to: '/' })
-      queries.removeQueries({ queryKey: ['run', run_id] })
+      // Comments that were not sent have gone with the run.
+      await navigate({ to: '/', ignoreBlocker: true })
+      // What is still shown would be asked for again.
+      queries.removeQueries({ queryKey: ['run', run_id], type: 'inactive' })
       await queries.invalidateQueries({ queryKey: ['runs'] })
     },
     onError: onProblem,

@@ -5,16 +5,19 @@ import { useAccess } from '../client.ts'
 import { VisitGate } from '../shell/visit-gate.tsx'
 import { NotFound } from '../ui/not-found.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { Bar, Skeleton } from '../ui/skeleton.tsx'
 import { Activity } from './activity.tsx'
 import { Artifacts } from './artifacts.tsx'
 import { Changes } from './changes.tsx'
 import { ChildRuns } from './child-runs.tsx'
+import { CommentBar } from './comment-bar.tsx'
 import { Composer } from './composer.tsx'
 import { Conversation, useStayAtEnd } from './conversation.tsx'
+import { useLineComments } from './line-comments.ts'
 import { PlanLine } from './plan-panel.tsx'
 import { PullRequests } from './pull-requests.tsx'
 import { RawEvents } from './raw-events.tsx'
-import { Result } from './result.tsx'
+import { Result, saidAbove } from './result.tsx'
 import { RunFacts } from './run-facts.tsx'
 import { RunHeader } from './run-header.tsx'
 import { runQuery } from './run-queries.ts'
@@ -29,15 +32,16 @@ const TOLD_ABOVE: readonly string[] = ['FAILED', 'ERROR', 'CANCELLED']
 export function RunPage({ run_id }: { run_id: string }) {
   const { client, is_visitor } = useAccess()
   const { data: run, error, refetch } = useQuery(runQuery(client, run_id))
-  if (run) return <OpenRun key={run_id} run={run} />
+  // Before what was read of it: it may have been deleted since.
   if (error instanceof NotFoundError)
     return is_visitor ? <NotFound kind="run" /> : <VisitedRun run_id={run_id} />
+  if (run) return <OpenRun key={run_id} run={run} />
   return error ? (
     <div className="py-12">
       <Problem error={error} onRetry={() => refetch()} />
     </div>
   ) : (
-    <p className="py-12 text-soft">Opening the run…</p>
+    <RunSkeleton />
   )
 }
 
@@ -55,11 +59,36 @@ function VisitedRun({ run_id }: { run_id: string }) {
   )
 }
 
+const RunSkeleton = () => (
+  <>
+    <h1 className="unseen">Run</h1>
+    <Skeleton>
+      <Bar className="mt-7 mb-4 h-6 w-2/5" />
+      <div className="flex min-h-15 items-center gap-4 border-line border-b">
+        <Bar className="h-6 w-24" />
+        <Bar className="h-4 w-32" />
+      </div>
+      <div className="mt-6 grid gap-x-10 gap-y-8 lg:grid-cols-[minmax(0,1fr)_15rem]">
+        <div className="grid content-start gap-3">
+          {['w-full', 'w-11/12', 'w-4/5', 'w-2/3'].map((width) => (
+            <Bar key={width} className={`h-4 ${width}`} />
+          ))}
+        </div>
+        <div className="grid content-start gap-3 max-lg:hidden">
+          {['w-full', 'w-2/3', 'w-4/5'].map((width) => (
+            <Bar key={width} className={`h-4 ${width}`} />
+          ))}
+        </div>
+      </div>
+    </Skeleton>
+  </>
+)
+
 function OpenRun({ run }: { run: RunItem }) {
   const { client } = useAccess()
   const feed = useSessionFeed(client, run)
   useFreshRun(run, feed)
-  if (!feed) return null
+  if (!feed) return <RunSkeleton />
   return <Session run={run} feed={feed} />
 }
 
@@ -78,6 +107,8 @@ function Session({ run, feed }: { run: RunItem; feed: Feed }) {
   const { may_write } = useAccess()
   const { view, connection, error } = feed
   const [shows_raw, setRaw] = useState(false)
+  const commenting = useLineComments()
+  const said = saidAbove(view)
   const { approval, waits_for } = view.status ?? {}
   const is_asked = view.state === 'BLOCKED' && waits_for !== 'message' && may_write
   useFocusOnQuestion(is_asked ? (approval?.approval_id ?? view.end_key) : undefined)
@@ -89,12 +120,12 @@ function Session({ run, feed }: { run: RunItem; feed: Feed }) {
       <div className="mt-6 grid gap-x-10 gap-y-8 lg:grid-cols-[minmax(0,1fr)_15rem]">
         <div className="min-w-0">
           {connection === 'over' ? <Problem error={error} /> : null}
-          <Result run={run} view={view} />
+          <Result run={run} view={view} said={said} />
           <div className="mt-6 empty:hidden">
             <PullRequests run={run} entries={view.entries} />
           </div>
           <div className="mt-6 empty:hidden">
-            <Changes run_id={run.run_id} />
+            <Changes run_id={run.run_id} commenting={may_write ? commenting : undefined} />
           </div>
           <div className="mt-6 empty:hidden">
             <Artifacts artifacts={run.artifacts} />
@@ -114,7 +145,7 @@ function Session({ run, feed }: { run: RunItem; feed: Feed }) {
             <Conversation
               entries={view.entries}
               run_id={run.run_id}
-              told_key={TOLD_ABOVE.includes(view.state) ? view.end_key : undefined}
+              told_keys={[said?.key, TOLD_ABOVE.includes(view.state) ? view.end_key : undefined]}
             />
           )}
           <Activity
@@ -125,6 +156,11 @@ function Session({ run, feed }: { run: RunItem; feed: Feed }) {
           />
           {may_write ? (
             <div className="sticky bottom-0 z-5 bg-paper pt-4 pb-4">
+              <CommentBar
+                run_id={run.run_id}
+                comments={commenting.comments}
+                onRemove={commenting.actions.remove}
+              />
               {view.plan ? <PlanLine steps={view.plan} /> : null}
               <Composer
                 run_id={run.run_id}

@@ -45,17 +45,17 @@ export const pullsQuery = (client: Runyard, run_id: string) =>
       data?.some(({ state }) => state === 'open' || state === 'unknown') ? PULLS_MS : false,
   })
 
-/** What the run changed: files and counts, of its newest turn or an earlier one. */
-export const diffQuery = (client: Runyard, run_id: string, turn: number | undefined) =>
+/** What the run changed, after its newest turn: files and counts. */
+export const diffQuery = (client: Runyard, run_id: string) =>
   queryOptions({
-    queryKey: ['run', run_id, 'diff', turn ?? 'newest'],
-    queryFn: ({ signal }) => client.runs.diff(run_id, turn === undefined ? {} : { turn }, { signal }),
+    queryKey: ['run', run_id, 'diff'],
+    queryFn: ({ signal }) => client.runs.diff(run_id, {}, { signal }),
   })
 
 /** The patch itself. Artifacts never change. */
 export const patchQuery = (client: Runyard, artifact_uid: string) =>
   queryOptions({
     queryKey: ['patch', artifact_uid],
-    queryFn: async ({ signal }) => (await readArtifact(client, artifact_uid, signal)).text(),
+    queryFn: async ({ signal }) => (await readArtifact(client, artifact_uid, { signal })).text(),
     staleTime: Number.POSITIVE_INFINITY,
   })

@@ -6,6 +6,7 @@ import {
   RunyardError,
 } from '@runyard/client'
 import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useGoneRuns } from '../runs/deletions.ts'
 import { SessionLog, type SessionView } from './session-log.ts'
 
 /** What one frame may spend on new events: the rest of its 16 ms is the browser's. */
@@ -113,16 +114,18 @@ class SessionFeed {
 
 const NOTHING = { subscribe: () => () => {}, read: () => undefined }
 
-/** The live session of a run; undefined until the first portion is there. */
+/** The live session of a run; undefined until the first portion is there. It stands still while the run is being deleted. */
 export function useSessionFeed(client: Runyard, run: RunItem): Feed | undefined {
   const [feed, setFeed] = useState<SessionFeed>()
   const { run_id } = run
+  const is_gone = useGoneRuns().has(run_id)
   // biome-ignore lint/correctness/useExhaustiveDependencies: a run that is read again is the same run.
   useEffect(() => {
+    if (is_gone) return
     const opened = new SessionFeed(client, run)
     setFeed(opened)
     return () => opened.close()
-  }, [client, run_id])
+  }, [client, run_id, is_gone])
   return useSyncExternalStore<Feed | undefined>(
     feed?.subscribe ?? NOTHING.subscribe,
     feed?.read ?? NOTHING.read,

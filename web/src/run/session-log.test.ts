@@ -276,3 +276,8 @@ test('a provider that fails again is one line that counts, until something else 
   log.apply(failed('Busy.', 1))
   assert.equal(log.view.entries.filter(({ kind }) => kind === 'note').length, 2)
 })
+
+test('an end is live only if it came while the run is followed', () => {
+  assert.equal(readLog(state('INPROGRESS', 1), state('SUCCEEDED', 9)).view.is_end_live, false)
+  assert.equal(readLog(state('INPROGRESS', 1), state('SUCCEEDED', 11)).view.is_end_live, true)
+})

@@ -36,6 +36,8 @@ export interface SessionView {
   plan: readonly PlanStep[] | undefined
   /** The entry that says how the run ended, or what it waits for. */
   end_key: string | undefined
+  /** It happened while the run is followed: whoever follows has read what came before it. */
+  is_end_live: boolean
   /** Grows with everything that changes the run's artifacts, changes, children or configuration. */
   milestones: number
   /** Events that happened while it is followed, rather than before. */
@@ -88,6 +90,7 @@ export class SessionLog {
       is_retrying: false,
       plan: undefined,
       end_key: undefined,
+      is_end_live: false,
       milestones: 0,
       live_events: 0,
       news: '',
@@ -238,6 +241,7 @@ export class SessionLog {
         ...(waits_for === 'answer' ? this.#questionAsked() : {}),
       })
       this.#view.end_key = key
+      this.#view.is_end_live = moment > this.#opened_at
     } else if (previous_state && RESTING.includes(previous_state) && previous_state !== 'BLOCKED') {
       this.#execution_ms = 0
       this.#push({ kind: 'note', key, tone: 'plain', text: 'A follow-up continues the run.' })

@@ -1,9 +1,13 @@
 import type { RunItem } from '@runyard/client'
-import { useQuery } from '@tanstack/react-query'
+import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
 import { useAccess } from '../client.ts'
+import { pullsQuery } from '../run/run-queries.ts'
+import { useGoneRuns } from './deletions.ts'
+import { taskOf } from './row-facts.ts'
 import { type RunSearch, toListParams } from './run-search.ts'
 
-/** Approvals and questions come by the list's stream of states; pull requests are merged elsewhere. */
+/** Approvals and questions come by the list's stream of states as well. */
 const ATTENTION_MS = 15_000
 const MOST = 50
 /** Those that stand above the list; more are a filter away. */
@@ -22,4 +26,30 @@ export function useAttention(search: RunSearch): readonly RunItem[] {
     enabled,
   })
   return enabled ? (data ?? []) : []
+}
+
+/** Runs whose pull requests are asked for at their hosts, once a minute each: a host limits what it answers. */
+const MOST_ASKED = 10
+
+/** Reads the list again when a pull request that waits to be merged turns out to be merged or closed at its host. */
+export function useFreshPulls(runs: readonly RunItem[]): void {
+  const { client } = useAccess()
+  const queries = useQueryClient()
+  const gone = useGoneRuns()
+  const settled = useQueries({
+    queries: runs
+      .filter((run) => taskOf(run) === 'Merge' && !gone.has(run.run_id))
+      .slice(0, MOST_ASKED)
+      .map(({ run_id }) => pullsQuery(client, run_id)),
+    combine: (answers) =>
+      answers
+        .flatMap(({ data = [] }) => data)
+        .filter(({ state }) => state === 'merged' || state === 'closed')
+        .map(({ url }) => url)
+        .join(' '),
+  })
+  useEffect(() => {
+    if (settled === '') return
+    for (const name of ['list', 'attention']) queries.invalidateQueries({ queryKey: ['runs', name] })
+  }, [queries, settled])
 }

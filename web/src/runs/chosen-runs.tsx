@@ -5,6 +5,7 @@ import { countOf } from '../text/format.ts'
 import { Button } from '../ui/button.tsx'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { deleteRun } from './deletions.ts'
 import { isOpen } from './run-table.tsx'
 
 interface Props {
@@ -29,7 +30,11 @@ export function ChosenRuns({ ids, runs, onAll, onDone }: Props) {
   // One that has ended, or is gone, meanwhile is as it was wanted.
   const cancel = useForEach((run_id) => client.runs.cancel(run_id), [400, 404, 409], onDone)
   const archive = useForEach((run_id) => client.runs.archive(run_id), [404], onDone)
-  const remove = useForEach((run_id) => client.runs.delete(run_id, { cancel: true }), [404], onDone)
+  const remove = useForEach(
+    (chosen) => deleteRun(chosen, (run_id) => client.runs.delete(run_id, { cancel: true })),
+    [404],
+    onDone,
+  )
   const is_busy = cancel.isPending || archive.isPending || remove.isPending
   const error = cancel.error ?? archive.error ?? remove.error
   const [count_open, count] = [countOf(open.length, 'run'), countOf(ids.size, 'run')]

@@ -1,4 +1,4 @@
-import type { ListRunsResponse, RunItem, Runyard } from '@runyard/client'
+import { type ListRunsResponse, NotFoundError, type RunItem, type Runyard } from '@runyard/client'
 import {
   type InfiniteData,
   keepPreviousData,
@@ -8,6 +8,7 @@ import {
 } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import { useAccess } from '../client.ts'
+import { isGone, useGoneRuns } from './deletions.ts'
 import { type RunSearch, toListParams } from './run-search.ts'
 
 const PAGE = 100
@@ -75,8 +76,9 @@ function useNewerRuns(
 /** Follows those that are open, in one stream. */
 function useLiveStates(client: Runyard, queryKey: readonly unknown[], runs: readonly RunItem[]): void {
   const queries = useQueryClient()
+  const gone = useGoneRuns()
   const open = runs
-    .filter(({ state }) => OPEN.includes(state))
+    .filter(({ run_id, state }) => OPEN.includes(state) && !gone.has(run_id))
     .slice(0, MOST_FOLLOWED)
     .map(({ run_id }) => run_id)
     .join()
@@ -85,7 +87,15 @@ function useLiveStates(client: Runyard, queryKey: readonly unknown[], runs: read
     if (open === '') return
     const abort = new AbortController()
     const read = async (run_id: string) => {
-      const run = await client.runs.retrieve(run_id, { signal: abort.signal })
+      const run = await client.runs.retrieve(run_id, { signal: abort.signal }).catch((error) => {
+        // Deleted by somebody else: the other runs are followed on.
+        if (error instanceof NotFoundError) return undefined
+        throw error
+      })
+      if (!run) {
+        queries.invalidateQueries({ queryKey: JSON.parse(key) })
+        return
+      }
       queries.setQueryData<Pages>(JSON.parse(key), (pages) => replaceRun(pages, run))
       queries.invalidateQueries({ queryKey: ['runs', 'attention'] })
     }
@@ -98,7 +108,8 @@ function useLiveStates(client: Runyard, queryKey: readonly unknown[], runs: read
         maxRetries: Number.MAX_SAFE_INTEGER,
         maxReconnects: Number.MAX_SAFE_INTEGER,
       })
-      for await (const event of stream) if (event.type === 'run.state') await read(event.run_id)
+      for await (const event of stream)
+        if (event.type === 'run.state' && !isGone(event.run_id)) await read(event.run_id)
     }
     // What ends the stream for good (a deleted run, a key that was revoked) the next read of the list says.
     follow().catch(() => queries.invalidateQueries({ queryKey: JSON.parse(key), refetchType: 'none' }))

@@ -9,6 +9,8 @@ import { Headings, RunRow } from './run-row.tsx'
 
 const ROW_PX = 54
 const NARROW_ROW_PX = 62
+/** Rows of these heights before there are runs. */
+export const ROW_LOOK = 'h-[54px] max-sm:h-[62px]'
 /** With a line for what is to be done, or why. */
 const TALL_ROW_PX = 82
 /** Above the first row of a group. */

@@ -1,22 +1,26 @@
 import type { RunItem } from '@runyard/client'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useMemo, useState } from 'react'
+import { useAccess } from '../client.ts'
 import { Problem } from '../ui/problem.tsx'
-import { SHOWN, useAttention } from './attention.ts'
+import { SkeletonRows } from '../ui/skeleton.tsx'
+import { SHOWN, useAttention, useFreshPulls } from './attention.ts'
 import { ChosenRuns } from './chosen-runs.tsx'
 import { FirstRun } from './first-run.tsx'
 import { OwnerChoice } from './owner-choice.tsx'
 import { taskOf } from './row-facts.ts'
 import { RunFilters } from './run-filters.tsx'
 import { useRunList } from './run-list.ts'
+import { Headings } from './run-row.tsx'
 import { type RunSearch, readRunSearch } from './run-search.ts'
-import { isOpen, RunTable } from './run-table.tsx'
+import { isOpen, ROW_LOOK, RunTable } from './run-table.tsx'
 import { SavedFilterBar } from './saved-filter-bar.tsx'
 
 /** All runs that one may see, the newest first; above them those that somebody has to act on. */
 export function RunsPage() {
   const search = useSearch({ from: '/', select: readRunSearch })
   const navigate = useNavigate({ from: '/' })
+  const { may_write } = useAccess()
   const {
     runs: listed,
     error,
@@ -35,6 +39,7 @@ export function RunsPage() {
     const isWanted = (run: RunItem) => search.state !== 'attention' || taskOf(run) !== undefined
     return [...first, ...listed.filter((run) => !known.has(run.run_id) && isWanted(run))]
   }, [attention, listed, search.state])
+  useFreshPulls(runs)
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const has_search = Object.keys(search).length > 0
   useEffect(() => {
@@ -60,7 +65,12 @@ export function RunsPage() {
         />
       ) : null}
       {error ? <Problem error={error} onRetry={() => refetch()} /> : null}
-      {isPending && !error ? <p className="py-8 text-soft">Loading…</p> : null}
+      {isPending && !error ? (
+        <>
+          <Headings is_shifted={may_write} />
+          <SkeletonRows rows={10} look={ROW_LOOK} />
+        </>
+      ) : null}
       {runs.length > 0 ? (
         <RunTable
           runs={runs}

@@ -1,23 +1,20 @@
-import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { Command } from 'cmdk'
 import { Dialog } from 'radix-ui'
 import { type ReactNode, useEffect, useState } from 'react'
 import { useAccess } from '../client.ts'
-import { plainText } from '../text/plain-text.ts'
-import { StateBadge } from '../ui/state-badge.tsx'
 import { KeyList } from './key-list.tsx'
-import { MAKERS, PLACES } from './places.ts'
+import { lazyPage } from './lazy-page.tsx'
 import { isTyping } from './typing.ts'
 
-const ITEM =
-  'flex items-center gap-3 rounded-md px-3 py-2 text-sm data-[selected=true]:bg-ink/6 cursor-pointer'
+const Palette = lazyPage<'Palette', { close: () => void }>(() => import('./palette.tsx'), 'Palette')
 
 /** Goes anywhere by a few letters (⌘K, Ctrl+K): to a page, or to a run by its title. */
 export function CommandPalette({ is_open, setOpen }: { is_open: boolean; setOpen: (open: boolean) => void }) {
   const navigate = useNavigate()
   const { may_write } = useAccess()
   const [shows_keys, showKeys] = useState(false)
+  // Right after the first view: what is typed into it must not wait for its code.
+  useEffect(() => void Palette.preload(), [])
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() === 'k' && (event.metaKey || event.ctrlKey)) {
@@ -70,52 +67,5 @@ function Window({
         </Dialog.Content>
       </Dialog.Portal>
     </Dialog.Root>
-  )
-}
-
-function Palette({ close }: { close: () => void }) {
-  const { client, may_write } = useAccess()
-  const navigate = useNavigate()
-  const [text, setText] = useState('')
-  const q = text.trim()
-  const { data, isPlaceholderData } = useQuery({
-    queryKey: ['runs', 'palette', q],
-    queryFn: async ({ signal }) =>
-      (await client.runs.list({ limit: 8, ...(q ? { q } : {}) }, { signal })).runs,
-    placeholderData: (before) => before,
-  })
-  const isNamed = (name: string) => name.toLowerCase().includes(q.toLowerCase())
-  const places = [...PLACES, ...(may_write ? MAKERS : [])].filter(
-    (place) => isNamed(place.label) || ('also' in place && q !== '' && isNamed(place.also)),
-  )
-  // Until the answer is there, Enter must not open a run that was found for fewer letters.
-  const runs = (data ?? []).filter(({ title }) => !isPlaceholderData || isNamed(title))
-  return (
-    <Command label="Go to" shouldFilter={false}>
-      <Command.Input
-        value={text}
-        onValueChange={setText}
-        placeholder="A page, or a run by its title or prompt"
-        className="w-full border-line border-b bg-transparent px-4 py-3.5 text-base outline-none"
-      />
-      <Command.List className="max-h-[50vh] overflow-y-auto p-1.5">
-        {places.map(({ to, label }) => (
-          <Command.Item key={to} value={to} className={ITEM} onSelect={() => navigate({ to }).then(close)}>
-            {label}
-          </Command.Item>
-        ))}
-        {runs.map(({ run_id, title, state }) => (
-          <Command.Item
-            key={run_id}
-            value={run_id}
-            className={ITEM}
-            onSelect={() => navigate({ to: '/sessions/$run_id', params: { run_id } }).then(close)}
-          >
-            <span className="min-w-0 flex-1 truncate">{plainText(title)}</span>
-            <StateBadge state={state} />
-          </Command.Item>
-        ))}
-      </Command.List>
-    </Command>
   )
 }

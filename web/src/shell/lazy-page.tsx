@@ -6,40 +6,47 @@ import { useIsAway } from './connection.ts'
 
 interface Code {
   name: string
-  read: () => Promise<() => ReactNode>
-  Page?: () => ReactNode
+  is_read: boolean
+  read: () => Promise<void>
 }
 
 const codes: Code[] = []
 
 /**
- * A page whose code is read when it is first gone to. Where that fails, the page says so and stays: an address that is loaded
- * again while the service is away loses the page and everything typed in it.
+ * A page, or a part of one, whose code is read when it is first needed. Where that fails it says so and stays: an address that is
+ * loaded again while the service is away loses the page and everything typed in it.
  */
-export function lazyPage<Name extends string>(
-  read: () => Promise<Record<Name, () => ReactNode>>,
+export function lazyPage<Name extends string, Props extends object = Record<never, never>>(
+  read: () => Promise<Record<Name, (props: NoInfer<Props>) => ReactNode>>,
   name: Name,
-): (() => ReactNode) & { preload: () => Promise<void> } {
-  const code: Code = { name, read: async () => (await read())[name] }
-  codes.push(code)
-  const preload = async () => void (await readCode(code).catch(() => {}))
-  return Object.assign(() => <CodePage code={code} />, { preload })
+  /** Whether it is read while there is nothing else to do, in case somebody comes to it. */
+  { is_ahead = true } = {},
+): ((props: Props) => ReactNode) & { preload: () => Promise<void> } {
+  let Page: ((props: Props) => ReactNode) | undefined
+  const code: Code = {
+    name,
+    is_read: false,
+    read: async () => {
+      Page ??= (await read())[name]
+      code.is_read = true
+    },
+  }
+  if (is_ahead) codes.push(code)
+  return Object.assign(
+    (props: Props) => <WithCode code={code}>{() => (Page ? <Page {...props} /> : null)}</WithCode>,
+    { preload: () => code.read().catch(() => {}) },
+  )
 }
 
-async function readCode(code: Code): Promise<() => ReactNode> {
-  code.Page ??= await code.read()
-  return code.Page
-}
-
-function CodePage({ code }: { code: Code }) {
+function WithCode({ code, children }: { code: Code; children: () => ReactNode }) {
   const { error, isFetching, refetch } = useQuery({
     queryKey: ['code', code.name],
-    queryFn: () => readCode(code).then(() => true),
+    queryFn: () => code.read().then(() => true),
     staleTime: Number.POSITIVE_INFINITY,
     networkMode: 'always',
-    enabled: code.Page === undefined,
+    enabled: !code.is_read,
   })
-  if (code.Page) return <code.Page />
+  if (code.is_read) return children()
   return error && !isFetching ? <Unread onRetry={() => refetch()} /> : null
 }
 
@@ -68,7 +75,7 @@ export function readPagesWhenIdle(): void {
   const readNext = ([code, ...others]: Code[]): void => {
     if (!code) return
     whenIdle(() =>
-      readCode(code).then(
+      code.read().then(
         () => readNext(others),
         () => {},
       ),

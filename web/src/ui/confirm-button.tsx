@@ -49,17 +49,19 @@ interface QuestionProps {
   deed: ButtonKind
   question: string
   confirm: string
+  /** What the button says that does nothing. */
+  dismiss?: string
   onConfirm: () => void
 }
 
-const Question = ({ deed, question, confirm, onConfirm }: QuestionProps) => (
+const Question = ({ deed, question, confirm, dismiss = 'Leave it', onConfirm }: QuestionProps) => (
   <AlertDialog.Portal>
     <AlertDialog.Overlay className="fixed inset-0 z-20 bg-scrim" />
     <AlertDialog.Content className="-translate-x-1/2 -translate-y-1/2 fixed top-1/2 left-1/2 z-20 w-[min(26rem,calc(100vw-2rem))] rounded-2xl border border-line bg-raised p-5 shadow-xl">
       <AlertDialog.Title className="m-0 font-semibold text-base">{confirm}?</AlertDialog.Title>
       <AlertDialog.Description className="mt-2 mb-0 text-sm text-soft">{question}</AlertDialog.Description>
       <div className="mt-5 flex justify-end gap-2">
-        <AlertDialog.Cancel className={buttonClass()}>Leave it</AlertDialog.Cancel>
+        <AlertDialog.Cancel className={buttonClass()}>{dismiss}</AlertDialog.Cancel>
         <AlertDialog.Action className={buttonClass(deed)} onClick={onConfirm}>
           {confirm}
         </AlertDialog.Action>

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { Button } from './button.tsx'
 import { Rows } from './page-head.tsx'
 import { Problem } from './problem.tsx'
+import { SkeletonRows } from './skeleton.tsx'
 
 /** One page of a list, and where the next one begins. */
 export interface Page<Item> {
@@ -36,7 +37,7 @@ export function usePages<Item>(
 
 /** A list as rows: what went wrong, what is to be said when it is empty, and the button for more of it. */
 export function PagedRows<Item>({
-  pages: { items, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage },
+  pages: { items, isLoading, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage },
   label,
   empty,
   more,
@@ -52,6 +53,7 @@ export function PagedRows<Item>({
   return (
     <>
       {error ? <Problem error={error} onRetry={() => refetch()} /> : null}
+      {isLoading ? <SkeletonRows /> : null}
       {items?.length === 0 ? empty : null}
       {items && items.length > 0 ? <Rows label={label}>{items.map(children)}</Rows> : null}
       {hasNextPage ? (

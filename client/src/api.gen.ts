@@ -377,6 +377,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the queue
+         * @description How many runs wait in each pool that the caller may use, and why each run waits that the caller may see. A pool without workers and grants is listed to admins alone.
+         */
+        get: operations["getQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/run": {
         parameters: {
             query?: never;
@@ -1290,6 +1310,26 @@ export interface paths {
          * @description For 24 hours deliveries are signed with both, the one before it and the one in this answer.
          */
         post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List workers
+         * @description Those of the pools that the caller may use, with the runs they hold. Titles are given of runs that the caller may see alone.
+         */
+        get: operations["listWorkers"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -3061,6 +3101,10 @@ export interface components {
             page_info: components["schemas"]["PageInfo"];
             webhooks: components["schemas"]["Webhook"][];
         };
+        ListWorkersResponse: {
+            has_more: boolean;
+            workers: components["schemas"]["WorkerItem"][];
+        };
         /** @description A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers`, and what `url` says of the user, its query and its fragment, are returned as `***`. A name in braces behind a dollar sign, in `args`, `env` and `headers`, is a secret or variable of the environment. */
         MCPServerConfig: {
             args?: string[];
@@ -3429,6 +3473,42 @@ export interface components {
             resource_id: string;
             resource_type: components["schemas"]["GrantedKind"];
         };
+        Queue: {
+            /** @description Whether more of these runs wait. */
+            has_more: boolean;
+            /** @description Those that the caller may use, longest queue first. */
+            pools: components["schemas"]["QueuedPool"][];
+            /** @description Those that the caller may see, oldest first. */
+            runs: components["schemas"]["QueuedRun"][];
+        };
+        /** @description A pool that runs wait for. */
+        QueuedPool: {
+            name: string;
+            /**
+             * Format: date-time
+             * @description Since when the one has waited that has waited longest.
+             */
+            oldest_since: string;
+            /** @description Whoever’s they are; 10,000 at most, which then means as many or more. */
+            queued_runs: number;
+            /** @description Runs that the ready ones may hold at once. */
+            slots: number;
+            slots_free: number;
+            /** @description Workers of the pool that take runs. */
+            workers_ready: number;
+        };
+        /** @description A run that waits for a worker, and why. */
+        QueuedRun: {
+            creator: components["schemas"]["RunCreatorInfo"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            queued_since: string;
+            run_id: string;
+            title: string;
+            waiting: components["schemas"]["WaitingRun"];
+        };
         ReasoningEvent: {
             data: components["schemas"]["ReasoningEventData"];
             /**
@@ -3754,6 +3834,11 @@ export interface components {
             updated_at: string;
             /** @description Of a queued run alone. */
             waiting?: components["schemas"]["WaitingRun"];
+        };
+        RunOfWorker: {
+            run_id: string;
+            state: components["schemas"]["RunState"];
+            title: string;
         };
         RunReference: {
             run_id: string;
@@ -4776,6 +4861,36 @@ export interface components {
             updated_at: string;
             url: string;
             webhook_id: string;
+        };
+        /** @description A process that executes runs. */
+        WorkerItem: {
+            /** @description Name of its machine. `null`: an older version. */
+            host: string | null;
+            pool: string;
+            /** @description Those of them that the caller may see, oldest first. */
+            runs: components["schemas"]["RunOfWorker"][];
+            /** @description Its sandbox backend: `docker`, `bubblewrap`, `kubernetes` or `host`. */
+            sandbox: string;
+            /** @description Its last heartbeat. `null`: it works in the process of the service, which needs none. */
+            seen_at: string | null;
+            /** @description Runs that it executes at once. */
+            slots: number;
+            /** @description Runs that it holds, whoever’s they are. */
+            slots_busy: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            started_at: string;
+            /**
+             * @description `ready`: takes runs. `draining`: stops, and takes none. `disk_full`: takes none until its disk has space. `lost`: sends no heartbeats any more; its runs go back to the queue. Listed for an hour.
+             * @enum {string}
+             */
+            state: "ready" | "draining" | "disk_full" | "lost";
+            /** @description Of Runyard. `null`: an older version. */
+            version: string | null;
+            /** @description New with each start. */
+            worker_id: string;
         };
     };
     responses: never;
@@ -7444,6 +7559,94 @@ export interface operations {
             };
             /** @description `authentication_required` */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getQueue: {
+        parameters: {
+            query?: {
+                /** @description 1 to 500, default 50. */
+                limit?: number;
+                /** @description This pool only. */
+                pool?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Queue"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14514,6 +14717,94 @@ export interface operations {
             };
             /** @description This `Idempotency-Key` was used with another body. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listWorkers: {
+        parameters: {
+            query?: {
+                /** @description 1 to 500, default 500. */
+                limit?: number;
+                /** @description This pool only. */
+                pool?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListWorkersResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

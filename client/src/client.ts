@@ -27,6 +27,7 @@ import type { Fetch, FetchOptions, RequestOptions, Transport } from './transport
 import { Triggers } from './triggers.ts'
 import { UsageResource } from './usage.ts'
 import { Webhooks } from './webhooks.ts'
+import { Workers } from './workers.ts'
 
 const API_PATH = '/api/v1'
 /** Where `runyard dev` listens. */
@@ -94,6 +95,7 @@ export class Runyard {
   readonly signInLinks: SignInLinks
   readonly auditLog: AuditLog
   readonly webhooks: Webhooks
+  readonly workers: Workers
   readonly #options: RunyardOptions
   readonly #transport: Transport
 
@@ -123,6 +125,7 @@ export class Runyard {
     this.signInLinks = new SignInLinks(transport)
     this.auditLog = new AuditLog(transport)
     this.webhooks = new Webhooks(transport, resolved.webhookSecret)
+    this.workers = new Workers(transport)
   }
 
   /** A client that differs from this one in these options. Undefined ones, and the environment, change nothing. */

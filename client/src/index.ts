@@ -136,6 +136,8 @@ export {
   type ListTriggersResponse,
   type ListWebhooksParams,
   type ListWebhooksResponse,
+  type ListWorkersParams,
+  type ListWorkersResponse,
   type MCPServerConfig,
   type MergeMethod,
   type MergePullRequestParams,
@@ -158,6 +160,10 @@ export {
   type PullRequestItem,
   type PutGrantsRequest,
   type PutSecretParams,
+  type Queue,
+  type QueuedPool,
+  type QueuedRun,
+  type QueueParams,
   type RegistryAccess,
   type RequestUsage,
   type ResolvedRun,
@@ -172,6 +178,7 @@ export {
   type RunFollowupResponse,
   type RunHarnessUsage,
   type RunItem,
+  type RunOfWorker,
   type RunReference,
   type RunReferenceParams,
   type RunSchedule,
@@ -218,6 +225,7 @@ export {
   type WebhookEvent,
   type WebhookEventType,
   type WebhookWithSecret,
+  type WorkerItem,
 } from './schemas.ts'
 export type { ConnectionOptions, StreamConnection, StreamOptions } from './stream.ts'
 export { ManyRunsStream, type StreamManyOptions } from './stream-many.ts'

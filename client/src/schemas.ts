@@ -236,3 +236,11 @@ const TERMINAL_STATES: readonly string[] = ['SUCCEEDED', 'FAILED', 'ERROR', 'CAN
 
 /** Whether a run in this state has ended. BLOCKED has not: it waits for a person. */
 export const isTerminal = (state: RunState): boolean => TERMINAL_STATES.includes(state)
+export type ListWorkersResponse = Schemas['ListWorkersResponse']
+export type Queue = Schemas['Queue']
+export type QueuedPool = Schemas['QueuedPool']
+export type QueuedRun = Schemas['QueuedRun']
+export type RunOfWorker = Schemas['RunOfWorker']
+export type WorkerItem = Schemas['WorkerItem']
+export type ListWorkersParams = Sendable<NonNullable<operations['listWorkers']['parameters']['query']>>
+export type QueueParams = Sendable<NonNullable<operations['getQueue']['parameters']['query']>>

@@ -323,6 +323,8 @@ const ROWS: Record<OperationId, Row> = {
     admin: 200,
   },
   listPools: { ask: () => ({}), ...same(200) },
+  listWorkers: { ask: () => ({}), ...same(200) },
+  getQueue: { ask: () => ({}), ...same(200) },
   getGrants: { ask: () => ({ path: '/agent/grants?resource_type=pool&resource_id=x' }), ...same(200) },
   putGrants: {
     ask: async (made) => ({

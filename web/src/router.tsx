@@ -75,6 +75,11 @@ function createTree(arrived: Arrived) {
     validateSearch: readRange,
     component: lazyPage(() => import('./usage/usage-page.tsx'), 'UsagePage'),
   })
+  const workers = createRoute({
+    getParentRoute: () => root,
+    path: '/workers',
+    component: lazyPage(() => import('./workers/workers-page.tsx'), 'WorkersPage'),
+  })
   const keys = createRoute({
     getParentRoute: () => root,
     path: '/keys',
@@ -183,6 +188,7 @@ function createTree(arrived: Arrived) {
     environment,
     skills,
     usage,
+    workers,
     keys,
     audit,
     new_identity,

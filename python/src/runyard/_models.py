@@ -833,6 +833,21 @@ class PutGrantsRequest(WireModel):
     """Who may use it, besides admins. None: whoever may without grants."""
 
 
+class QueuedPool(WireModel):
+    """A pool that runs wait for."""
+
+    name: str
+    queued_runs: int
+    """Whoever’s they are; 10,000 at most, which then means as many or more."""
+    oldest_since: datetime
+    """Since when the one has waited that has waited longest."""
+    workers_ready: int
+    """Workers of the pool that take runs."""
+    slots: int
+    """Runs that the ready ones may hold at once."""
+    slots_free: int
+
+
 class ReasoningEventData(WireModel):
     message_id: str
     text: str
@@ -2081,6 +2096,17 @@ class PrepareAttachmentsResponse(WireModel):
     """In the order of the request."""
 
 
+class QueuedRun(WireModel):
+    """A run that waits for a worker, and why."""
+
+    run_id: str
+    title: str
+    creator: RunCreatorInfo
+    queued_since: datetime
+    """RFC 3339, UTC, milliseconds."""
+    waiting: WaitingRun
+
+
 class ReasoningEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -2161,6 +2187,12 @@ class RunDiff(WireModel):
     turn: int
     """Messages that the agent had been given by then, the prompt included. 0: nothing was kept, since no turn has changed anything."""
     patch: ArtifactResponse | None = None
+
+
+class RunOfWorker(WireModel):
+    run_id: str
+    title: str
+    state: RunState
 
 
 class RunStatusMessage(WireModel):
@@ -2407,6 +2439,32 @@ class WebhookWithSecret(WireModel):
     scope: WebhookWithSecretScope
     secret: str
     """`whsec_…`, what deliveries are signed with. No other answer holds it."""
+
+
+class WorkerItem(WireModel):
+    """A process that executes runs."""
+
+    worker_id: str
+    """New with each start."""
+    pool: str
+    state: Literal["ready", "draining", "disk_full", "lost"] | str
+    """`ready`: takes runs. `draining`: stops, and takes none. `disk_full`: takes none until its disk has space. `lost`: sends no heartbeats any more; its runs go back to the queue. Listed for an hour."""
+    host: str | None
+    """Name of its machine. `null`: an older version."""
+    version: str | None
+    """Of Runyard. `null`: an older version."""
+    sandbox: str
+    """Its sandbox backend: `docker`, `bubblewrap`, `kubernetes` or `host`."""
+    slots: int
+    """Runs that it executes at once."""
+    slots_busy: int
+    """Runs that it holds, whoever’s they are."""
+    runs: list[RunOfWorker]
+    """Those of them that the caller may see, oldest first."""
+    started_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    seen_at: datetime | None
+    """RFC 3339, UTC, milliseconds."""
 
 
 class AgentIdentity(WireModel):
@@ -2746,6 +2804,11 @@ class ListWebhooksResponse(WireModel):
     page_info: PageInfo
 
 
+class ListWorkersResponse(WireModel):
+    workers: list[WorkerItem]
+    has_more: bool
+
+
 class MessageUserEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -2754,6 +2817,15 @@ class MessageUserEvent(WireModel):
     occurred_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: MessageUserEventData
+
+
+class Queue(WireModel):
+    pools: list[QueuedPool]
+    """Those that the caller may use, longest queue first."""
+    runs: list[QueuedRun]
+    """Those that the caller may see, oldest first."""
+    has_more: bool
+    """Whether more of these runs wait."""
 
 
 class RequestUsage(WireModel):

@@ -760,6 +760,24 @@ class ListPoolsParams(RequestOptions, total=False):
     """`next_cursor` of the page before."""
 
 
+class ListWorkersParams(RequestOptions, total=False):
+    """Which workers."""
+
+    pool: str | None
+    """This pool only."""
+    limit: int | None
+    """1 to 500, default 500."""
+
+
+class QueueParams(RequestOptions, total=False):
+    """Which queue, and how many of its runs."""
+
+    pool: str | None
+    """This pool only."""
+    limit: int | None
+    """1 to 500, default 50."""
+
+
 class ListPrincipalsParams(RequestOptions, total=False):
     """Page size."""
 

@@ -14,6 +14,7 @@ import {
 import { ListEventsResponse } from './event.ts'
 import { StreamEventsQuery } from './event-stream.ts'
 import { flag } from './flag.ts'
+import { FLEET_ROUTES } from './fleet-routes.ts'
 import { HandoffAttachmentsResponse } from './handoff.ts'
 import { ListModelsResponse } from './model.ts'
 import { ATTACHMENT_ROUTES } from './prepared-attachment.ts'
@@ -280,6 +281,7 @@ export const ROUTES = {
   ...SHARE_ROUTES,
   ...PULL_REQUEST_ROUTES,
   ...ACCESS_ROUTES,
+  ...FLEET_ROUTES,
   listEnvironments: define({
     method: 'GET',
     path: '/agent/environments',

@@ -36,6 +36,7 @@ import { serveDocs } from './routes/docs.ts'
 import { serveEnvironments } from './routes/environments.ts'
 import { serveEvents } from './routes/events.ts'
 import { serveFactories } from './routes/factories.ts'
+import { serveFleet } from './routes/fleet.ts'
 import { serveFollowups } from './routes/followups.ts'
 import { serveGrants } from './routes/grants.ts'
 import { serveHandoff } from './routes/handoff.ts'
@@ -201,6 +202,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   servePrincipals(app, services)
   servePullRequests(app, services)
   servePools(app, services)
+  serveFleet(app, services)
   serveGrants(app, services)
   serveAuditLog(app, services)
   serveModels(app, services)

@@ -84,6 +84,8 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   revokeShareLink: { path: '/agent/runs/{run}/share-links/{share_link}' },
   listPrincipals: {},
   listPools: {},
+  listWorkers: {},
+  getQueue: {},
   disablePrincipal: { path: '/principals/{person}/disable', body: {} },
   enablePrincipal: { path: '/principals/{person}/enable', body: {} },
   createSignInLink: { body: { path: '/runs' } },

@@ -10,6 +10,8 @@ const DEEDS: Record<string, string> = {
   cancelRun: 'cancel a run',
   interruptRun: 'interrupt a run',
   updateRun: 'rename a run',
+  listWorkers: 'list workers',
+  getQueue: 'look at the queue',
   deleteRun: 'delete a run',
   deleteRuns: 'delete runs by filter',
   archiveRun: 'archive a run',

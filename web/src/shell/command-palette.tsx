@@ -7,7 +7,7 @@ import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
 import { StateBadge } from '../ui/state-badge.tsx'
 import { KeyList } from './key-list.tsx'
-import { MAKERS, PLACES } from './places.ts'
+import { MAKERS, PLACES, SERVICE_PLACES } from './places.ts'
 import { isTyping } from './typing.ts'
 
 const ITEM =
@@ -85,7 +85,7 @@ function Palette({ close }: { close: () => void }) {
     placeholderData: (before) => before,
   })
   const isNamed = (name: string) => name.toLowerCase().includes(q.toLowerCase())
-  const places = [...PLACES, ...(may_write ? MAKERS : [])].filter(
+  const places = [...PLACES, ...SERVICE_PLACES, ...(may_write ? MAKERS : [])].filter(
     (place) => isNamed(place.label) || ('also' in place && q !== '' && isNamed(place.also)),
   )
   // Until the answer is there, Enter must not open a run that was found for fewer letters.

@@ -40,6 +40,7 @@ from ._transport import AsyncTransport
 from ._triggers import AsyncTriggers
 from ._usage import AsyncUsageResource
 from ._webhooks import AsyncWebhooks
+from ._workers import AsyncWorkers
 
 
 class AsyncRunyard(AsyncEndpoints):
@@ -82,6 +83,7 @@ class AsyncRunyard(AsyncEndpoints):
     sign_in_links: AsyncSignInLinks
     audit_log: AsyncAuditLog
     webhooks: AsyncWebhooks
+    workers: AsyncWorkers
 
     def __init__(
         self,
@@ -126,6 +128,7 @@ class AsyncRunyard(AsyncEndpoints):
         self.sign_in_links = AsyncSignInLinks(transport)
         self.audit_log = AsyncAuditLog(transport)
         self.webhooks = AsyncWebhooks(transport, self._webhook_secret)
+        self.workers = AsyncWorkers(transport)
 
     @property
     def base_url(self) -> str:

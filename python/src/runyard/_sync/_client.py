@@ -41,6 +41,7 @@ from ._transport import Transport
 from ._triggers import Triggers
 from ._usage import UsageResource
 from ._webhooks import Webhooks
+from ._workers import Workers
 
 
 class Runyard(Endpoints):
@@ -83,6 +84,7 @@ class Runyard(Endpoints):
     sign_in_links: SignInLinks
     audit_log: AuditLog
     webhooks: Webhooks
+    workers: Workers
 
     def __init__(
         self,
@@ -127,6 +129,7 @@ class Runyard(Endpoints):
         self.sign_in_links = SignInLinks(transport)
         self.audit_log = AuditLog(transport)
         self.webhooks = Webhooks(transport, self._webhook_secret)
+        self.workers = Workers(transport)
 
     @property
     def base_url(self) -> str:

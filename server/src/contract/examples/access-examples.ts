@@ -129,6 +129,46 @@ export const ACCESS_EXAMPLES = {
       page_info: LAST_PAGE,
     },
   },
+  listWorkers: {
+    client: 'workers.list',
+    answer: {
+      workers: [
+        {
+          ...{ worker_id: '01a20b41-7c1e-4e0b-9d0b-3f2f7a8b5c11', pool: 'default', state: 'ready' },
+          ...{ host: 'runner-1', version: '0.1.0', sandbox: 'docker', slots: 8, slots_busy: 1 },
+          runs: [{ run_id: RUN_ID, title: 'Fix the failing test', state: 'INPROGRESS' }],
+          ...{ started_at: '2026-11-24T08:00:02.117Z', seen_at: '2026-11-24T10:00:41.902Z' },
+        },
+      ],
+      has_more: false,
+    },
+  },
+  getQueue: {
+    client: 'workers.queue',
+    answer: {
+      pools: [
+        {
+          ...{ name: 'gpu', queued_runs: 3, oldest_since: '2026-11-24T09:52:10.004Z' },
+          ...{ workers_ready: 1, slots: 2, slots_free: 0 },
+        },
+      ],
+      runs: [
+        {
+          ...{ run_id: RUN_ID, title: 'Train the ranker', creator: LENA },
+          queued_since: '2026-11-24T09:52:10.004Z',
+          waiting: {
+            ...{
+              reason: 'pool_busy',
+              message: 'All 2 slots of the pool "gpu" are busy.',
+              pool: 'gpu',
+              ahead: 0,
+            },
+          },
+        },
+      ],
+      has_more: false,
+    },
+  },
   createSignInLink: {
     client: 'signInLinks.create',
     body: { path: `/runs/${RUN_ID}` },

@@ -25,6 +25,7 @@ const PATHS = [
   '/secrets/:scope/:name',
   '/skills',
   '/usage',
+  '/workers',
   '/keys',
   '/keys/audit',
   '/keys/identities/:uid',

@@ -84,6 +84,7 @@ const GROUPS: Record<string, readonly Module[]> = {
     },
     { words: ['status'], load: async () => (await import('./commands/status.ts')).addStatusCommand },
     { words: ['workers'], load: async () => (await import('./commands/workers.ts')).addWorkersCommands },
+    { words: ['settings'], load: async () => (await import('./commands/settings.ts')).addSettingsCommand },
     { words: ['doctor'], load: async () => (await import('./commands/doctor.ts')).addDoctorCommand },
     { words: ['agents'], load: async () => (await import('./commands/agents.ts')).addAgentCommands },
     { words: ['keys'], load: async () => (await import('./commands/keys.ts')).addKeyCommands },

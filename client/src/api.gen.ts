@@ -1038,6 +1038,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the settings in force
+         * @description Those of the process that answers: what is set, from where, and what it does. Values of secrets are never returned. For admins.
+         */
+        get: operations["listSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/sign-in-links": {
         parameters: {
             query?: never;
@@ -3076,6 +3096,11 @@ export interface components {
             page_info: components["schemas"]["PageInfo"];
             secrets: components["schemas"]["Secret"][];
         };
+        ListSettingsResponse: {
+            settings: components["schemas"]["Setting"][];
+            /** @description Of the service. */
+            version: string;
+        };
         ListShareLinksResponse: {
             page_info: components["schemas"]["PageInfo"];
             share_links: components["schemas"]["ShareLink"][];
@@ -4043,6 +4068,25 @@ export interface components {
              * @enum {string}
              */
             public_access?: "NONE" | "VIEWER";
+        };
+        /** @description A setting of the process that answers. */
+        Setting: {
+            /** @description What counts where it is not set, in words. */
+            default: string;
+            /** @description Its value is never shown. */
+            is_secret: boolean;
+            is_set: boolean;
+            /** @description What it does. */
+            meaning: string;
+            /** @description Of the environment variable. */
+            name: string;
+            /**
+             * @description Where the value comes from.
+             * @enum {string}
+             */
+            source: "default" | "environment" | "flag";
+            /** @description `null` where it is not set, and of secrets. Addresses are without user, password and query. */
+            value: string | null;
         };
         SetupEvent: {
             data: components["schemas"]["SetupEventData"];
@@ -12437,6 +12481,98 @@ export interface operations {
             };
             /** @description A part of the path is too long. */
             414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListSettingsResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };

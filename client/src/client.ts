@@ -20,6 +20,7 @@ import { isBrowser, readEnvironment } from './runtime.ts'
 import { Schedules } from './schedules.ts'
 import { Secrets } from './secrets.ts'
 import { Sessions } from './sessions.ts'
+import { Settings } from './settings.ts'
 import { ShareLinks } from './share-links.ts'
 import { SignInLinks } from './sign-in-links.ts'
 import { Skills } from './skills.ts'
@@ -95,6 +96,7 @@ export class Runyard {
   readonly signInLinks: SignInLinks
   readonly auditLog: AuditLog
   readonly webhooks: Webhooks
+  readonly settings: Settings
   readonly workers: Workers
   readonly #options: RunyardOptions
   readonly #transport: Transport
@@ -125,6 +127,7 @@ export class Runyard {
     this.signInLinks = new SignInLinks(transport)
     this.auditLog = new AuditLog(transport)
     this.webhooks = new Webhooks(transport, resolved.webhookSecret)
+    this.settings = new Settings(transport)
     this.workers = new Workers(transport)
   }
 

@@ -244,3 +244,5 @@ export type RunOfWorker = Schemas['RunOfWorker']
 export type WorkerItem = Schemas['WorkerItem']
 export type ListWorkersParams = Sendable<NonNullable<operations['listWorkers']['parameters']['query']>>
 export type QueueParams = Sendable<NonNullable<operations['getQueue']['parameters']['query']>>
+export type ListSettingsResponse = Schemas['ListSettingsResponse']
+export type Setting = Schemas['Setting']

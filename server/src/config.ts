@@ -12,6 +12,7 @@ import { MODEL_APIS } from './contract/model.ts'
 import { BROKEN_USER, hasBrokenUser } from './contract/percent.ts'
 import { AGENT_SILENCE_SECONDS } from './harness/acp-silence.ts'
 import { address, flag, networks, number, splitList, whole } from './setting.ts'
+import { describeSettings } from './settings-in-force.ts'
 
 const MiB = 1024 ** 2
 const AGENTS_EXAMPLE =
@@ -151,6 +152,9 @@ const Variables = z.object({
   RUNYARD_TOOLS_DIR: z.string().min(1).optional(),
 })
 
+/** The schema of each, by its name. */
+export const SETTING_SHAPE = Variables.shape
+
 /** The validated settings of a process, from its environment. */
 export type Config = ReturnType<typeof readConfig>
 
@@ -224,6 +228,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, directo
     retention: readRetention(env),
     metrics_token: env.RUNYARD_METRICS_TOKEN,
     log_level: env.RUNYARD_LOG_LEVEL,
+    /** For people to look at. */
+    settings: describeSettings(SETTING_SHAPE, given),
     models: readModels(env),
   }
 }

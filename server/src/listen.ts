@@ -79,6 +79,7 @@ export function buildFace(options: ListenOptions): Face {
     keyring: readKeyring(config),
     trust_proxy: config.trust_proxy,
     version: config.version,
+    in_force: config.settings,
     log_level: config.log_level ?? 'warn',
     ...(options.key_check_ms === undefined ? {} : { key_check_ms: options.key_check_ms }),
     ...(options.log_stream ? { log_stream: options.log_stream } : {}),

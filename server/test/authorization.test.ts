@@ -325,6 +325,7 @@ const ROWS: Record<OperationId, Row> = {
   listPools: { ask: () => ({}), ...same(200) },
   listWorkers: { ask: () => ({}), ...same(200) },
   getQueue: { ask: () => ({}), ...same(200) },
+  listSettings: { ask: () => ({}), ...same(403), admin: 200 },
   getGrants: { ask: () => ({ path: '/agent/grants?resource_type=pool&resource_id=x' }), ...same(200) },
   putGrants: {
     ask: async (made) => ({

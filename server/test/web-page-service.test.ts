@@ -5,6 +5,7 @@ import { findChromium } from './support/browser.ts'
 import { apiOf, startService, type TestService } from './support/service.ts'
 import { checkAccess, openPage } from './support/web-page.ts'
 
+const TOKEN = 'never-to-be-shown'
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
 
 describe('the pages of the service', { skip }, () => {
@@ -12,7 +13,7 @@ describe('the pages of the service', { skip }, () => {
   let api: ReturnType<typeof apiOf>
 
   before(async () => {
-    service = await startService()
+    service = await startService({ env: { RUNYARD_METRICS_TOKEN: TOKEN } })
     api = apiOf(service)
   })
   after(async () => {
@@ -36,6 +37,24 @@ describe('the pages of the service', { skip }, () => {
     assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false)
     await api.json('POST', `/agent/runs/${run_id}/cancel`)
     await page.getByText('No run waits.').waitFor()
+    assert.deepEqual(complaints, [])
+  })
+
+  test('the settings are searched, and say what is set without showing secrets', async () => {
+    await using opened = await openPage(service, { at: '/settings', width: 380, dark: true })
+    const { page, complaints } = opened
+    const settings = page.getByRole('list', { name: 'Settings' })
+    const slots = settings.getByRole('listitem').filter({ hasText: 'RUNYARD_SLOTS' })
+    await slots.getByText('default', { exact: true }).waitFor()
+    await checkAccess(page)
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false)
+    await page.getByLabel('Only what is set').check()
+    const token = settings.getByRole('listitem').filter({ hasText: 'RUNYARD_METRICS_TOKEN' })
+    await token.getByText('set', { exact: true }).waitFor()
+    assert.equal(await slots.count(), 0)
+    await page.getByLabel('Search').fill('no such setting')
+    await page.getByText('No setting matches.').waitFor()
+    assert.doesNotMatch(await page.content(), new RegExp(TOKEN))
     assert.deepEqual(complaints, [])
   })
 })

@@ -80,6 +80,11 @@ function createTree(arrived: Arrived) {
     path: '/workers',
     component: lazyPage(() => import('./workers/workers-page.tsx'), 'WorkersPage'),
   })
+  const settings = createRoute({
+    getParentRoute: () => root,
+    path: '/settings',
+    component: lazyPage(() => import('./settings/settings-page.tsx'), 'SettingsPage'),
+  })
   const keys = createRoute({
     getParentRoute: () => root,
     path: '/keys',
@@ -189,6 +194,7 @@ function createTree(arrived: Arrived) {
     skills,
     usage,
     workers,
+    settings,
     keys,
     audit,
     new_identity,

@@ -1051,6 +1051,24 @@ class SessionSharing(WireModel):
     """`VIEWER`: who has the `session_link` of the run sees it without a key, for as long as the link holds. Default `NONE`."""
 
 
+class Setting(WireModel):
+    """A setting of the process that answers."""
+
+    name: str
+    """Of the environment variable."""
+    value: str | None
+    """`null` where it is not set, and of secrets. Addresses are without user, password and query."""
+    is_set: bool
+    is_secret: bool
+    """Its value is never shown."""
+    source: Literal["default", "environment", "flag"] | str
+    """Where the value comes from."""
+    default: str
+    """What counts where it is not set, in words."""
+    meaning: str
+    """What it does."""
+
+
 class SetupEventDataWorkspace(WireModel):
     """Of a `restore` that does not go on in the workspace as it was left."""
 
@@ -1983,6 +2001,12 @@ class ListPrincipalsResponse(WireModel):
 
 class ListPullRequestsResponse(WireModel):
     pull_requests: list[PullRequestItem]
+
+
+class ListSettingsResponse(WireModel):
+    version: str
+    """Of the service."""
+    settings: list[Setting]
 
 
 class ListShareLinksResponse(WireModel):

@@ -1,4 +1,5 @@
 import { define, type RouteDefinition, reading } from './route.ts'
+import { ListSettingsResponse } from './setting.ts'
 import { ListWorkersQuery, ListWorkersResponse, Queue, QueueQuery } from './worker.ts'
 
 export const FLEET_ROUTES = {
@@ -25,5 +26,17 @@ export const FLEET_ROUTES = {
     status: 200,
     response: Queue,
     errors: ['invalid_request', ...reading],
+  }),
+  listSettings: define({
+    method: 'GET',
+    path: '/agent/settings',
+    summary: 'List the settings in force',
+    description:
+      'Those of the process that answers: what is set, from where, and what it does. Values of secrets are never returned. For admins.',
+    tag: 'Access',
+    status: 200,
+    response: ListSettingsResponse,
+    role: 'admin',
+    errors: ['not_authorized', ...reading],
   }),
 } as const satisfies Record<string, RouteDefinition>

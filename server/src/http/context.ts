@@ -5,6 +5,7 @@ import type { HarnessTraits } from '../contract/harness-fields.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
 import type { MergePullRequestRequest, PullRequestItem } from '../contract/pull-request.ts'
+import type { Setting } from '../contract/setting.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import type { Store } from '../store/db.ts'
 import type { OpenRunMaxima } from '../store/quotas.ts'
@@ -58,6 +59,8 @@ export interface HttpSettings {
   keyring: Keyring
   trust_proxy: boolean
   version: string
+  /** The settings of this process, as admins see them. */
+  in_force: readonly Setting[]
   log_level: string
   /** Default: standard error. */
   log_stream?: LogStream

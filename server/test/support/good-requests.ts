@@ -86,6 +86,7 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   listPools: {},
   listWorkers: {},
   getQueue: {},
+  listSettings: {},
   disablePrincipal: { path: '/principals/{person}/disable', body: {} },
   enablePrincipal: { path: '/principals/{person}/enable', body: {} },
   createSignInLink: { body: { path: '/runs' } },

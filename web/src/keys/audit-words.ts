@@ -11,6 +11,7 @@ const DEEDS: Record<string, string> = {
   interruptRun: 'interrupt a run',
   updateRun: 'rename a run',
   listWorkers: 'list workers',
+  listSettings: 'read the settings of the service',
   getQueue: 'look at the queue',
   deleteRun: 'delete a run',
   deleteRuns: 'delete runs by filter',

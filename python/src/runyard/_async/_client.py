@@ -33,6 +33,7 @@ from ._runs import AsyncRuns
 from ._schedules import AsyncSchedules
 from ._secrets import AsyncSecrets
 from ._sessions import AsyncSessions
+from ._settings import AsyncSettingsResource
 from ._share_links import AsyncShareLinks
 from ._sign_in_links import AsyncSignInLinks
 from ._skills import AsyncSkills
@@ -83,6 +84,7 @@ class AsyncRunyard(AsyncEndpoints):
     sign_in_links: AsyncSignInLinks
     audit_log: AsyncAuditLog
     webhooks: AsyncWebhooks
+    settings: AsyncSettingsResource
     workers: AsyncWorkers
 
     def __init__(
@@ -128,6 +130,7 @@ class AsyncRunyard(AsyncEndpoints):
         self.sign_in_links = AsyncSignInLinks(transport)
         self.audit_log = AsyncAuditLog(transport)
         self.webhooks = AsyncWebhooks(transport, self._webhook_secret)
+        self.settings = AsyncSettingsResource(transport)
         self.workers = AsyncWorkers(transport)
 
     @property

@@ -34,6 +34,7 @@ from ._runs import Runs
 from ._schedules import Schedules
 from ._secrets import Secrets
 from ._sessions import Sessions
+from ._settings import SettingsResource
 from ._share_links import ShareLinks
 from ._sign_in_links import SignInLinks
 from ._skills import Skills
@@ -84,6 +85,7 @@ class Runyard(Endpoints):
     sign_in_links: SignInLinks
     audit_log: AuditLog
     webhooks: Webhooks
+    settings: SettingsResource
     workers: Workers
 
     def __init__(
@@ -129,6 +131,7 @@ class Runyard(Endpoints):
         self.sign_in_links = SignInLinks(transport)
         self.audit_log = AuditLog(transport)
         self.webhooks = Webhooks(transport, self._webhook_secret)
+        self.settings = SettingsResource(transport)
         self.workers = Workers(transport)
 
     @property

@@ -143,6 +143,22 @@ export const ACCESS_EXAMPLES = {
       has_more: false,
     },
   },
+  listSettings: {
+    client: 'settings.list',
+    answer: {
+      version: '0.1.0',
+      settings: [
+        {
+          ...{ name: 'RUNYARD_SLOTS', value: '16', is_set: true, is_secret: false, source: 'environment' },
+          ...{ default: '8', meaning: 'runs this worker executes at once' },
+        },
+        {
+          ...{ name: 'ANTHROPIC_API_KEY', value: null, is_set: true, is_secret: true, source: 'environment' },
+          ...{ default: '', meaning: 'models of Anthropic' },
+        },
+      ],
+    },
+  },
   getQueue: {
     client: 'workers.queue',
     answer: {

@@ -22,6 +22,11 @@ export function serveFleet(app: FastifyInstance, services: Services): void {
     }
   })
 
+  serve(app, services, ROUTES.listSettings, async () => ({
+    version: settings.version,
+    settings: [...settings.in_force],
+  }))
+
   serve(app, services, ROUTES.getQueue, async ({ query, actor }) => {
     const { limit = 50 } = query
     const [pools, runs] = await Promise.all([

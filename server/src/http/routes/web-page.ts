@@ -26,6 +26,7 @@ const PATHS = [
   '/skills',
   '/usage',
   '/workers',
+  '/settings',
   '/keys',
   '/keys/audit',
   '/keys/identities/:uid',

@@ -53,6 +53,7 @@ const GROUPS: Record<string, readonly Module[]> = {
       words: ['skill', 'skills'],
       load: async () => (await import('./commands/skills.ts')).addSkillCommands,
     },
+    { words: ['repo'], load: async () => (await import('./commands/repositories.ts')).addRepositoryCommands },
     { words: ['model'], load: async () => (await import('./commands/models.ts')).addModelCommands },
     {
       words: ['workspace', 'artifacts'],

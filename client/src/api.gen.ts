@@ -397,6 +397,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/repositories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List repositories of git hosts
+         * @description Those that the caller's git secrets reach at GitHub and GitLab, last used first: secrets of the team that the caller may use, and the caller's own. A host that fails is a note, and no error. Not for viewers.
+         */
+        get: operations["listRepositories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/repositories/branches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the branches of a repository
+         * @description Asks its host with the git secret of the caller's that is meant for it. What fails is a note, and no error. Not for viewers.
+         */
+        get: operations["listBranches"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/run": {
         parameters: {
             query?: never;
@@ -2991,6 +3031,18 @@ export interface components {
             total: number;
         };
         HarnessUsage: components["schemas"]["ClaudeHarnessUsage"] | components["schemas"]["CodexHarnessUsage"];
+        /** @description A repository at a git host. */
+        HostRepository: {
+            default_branch: string | null;
+            host: string;
+            is_private: boolean;
+            /** @description Its path, such as `acme/site`. */
+            name: string;
+            /** @description Name of the secret that reaches it. */
+            secret: string;
+            /** @description Address by https, as requests take it. */
+            url: string;
+        };
         /** @description Not offered, but may be said to be `disabled`: the operator sets the providers of models. */
         InferenceProviders: {
             aws?: {
@@ -3051,6 +3103,13 @@ export interface components {
             entries: components["schemas"]["AuditEntry"][];
             page_info: components["schemas"]["PageInfo"];
         };
+        ListBranchesResponse: {
+            /** @description 100 at most. */
+            branches: string[];
+            default_branch: string | null;
+            /** @description What could not be found out, as sentences: a host that does not answer, a token that has ended. */
+            notes: string[];
+        };
         ListDeliveriesResponse: {
             deliveries: components["schemas"]["WebhookDelivery"][];
             page_info: components["schemas"]["PageInfo"];
@@ -3083,6 +3142,13 @@ export interface components {
         };
         ListPullRequestsResponse: {
             pull_requests: components["schemas"]["PullRequestItem"][];
+        };
+        ListRepositoriesResponse: {
+            /** @description Whether more match, or a host has more than were looked at: 300 for each secret. */
+            has_more: boolean;
+            /** @description What could not be found out, as sentences: a host that does not answer, a token that has ended. */
+            notes: string[];
+            repositories: components["schemas"]["HostRepository"][];
         };
         ListRunsResponse: {
             page_info: components["schemas"]["PageInfo"];
@@ -7682,6 +7748,200 @@ export interface operations {
             };
             /** @description `authentication_required` */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listRepositories: {
+        parameters: {
+            query?: {
+                /** @description 1 to 100, default 20. */
+                limit?: number;
+                /** @description A part of its name or address. */
+                query?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListRepositoriesResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listBranches: {
+        parameters: {
+            query: {
+                /** @description What the name begins with. */
+                query?: string;
+                /** @description Its address, or `owner/name` of GitHub. */
+                repository: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBranchesResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -14,6 +14,7 @@ import { Pools } from './pools.ts'
 import { type ApiRequest, checkLimits } from './prepare.ts'
 import { Principals } from './principals.ts'
 import type { QueryParams } from './query.ts'
+import { Repositories } from './repositories.ts'
 import { requestAny } from './request.ts'
 import { Runs } from './runs.ts'
 import { isBrowser, readEnvironment } from './runtime.ts'
@@ -96,6 +97,7 @@ export class Runyard {
   readonly signInLinks: SignInLinks
   readonly auditLog: AuditLog
   readonly webhooks: Webhooks
+  readonly repositories: Repositories
   readonly settings: Settings
   readonly workers: Workers
   readonly #options: RunyardOptions
@@ -127,6 +129,7 @@ export class Runyard {
     this.signInLinks = new SignInLinks(transport)
     this.auditLog = new AuditLog(transport)
     this.webhooks = new Webhooks(transport, resolved.webhookSecret)
+    this.repositories = new Repositories(transport)
     this.settings = new Settings(transport)
     this.workers = new Workers(transport)
   }

@@ -246,3 +246,10 @@ export type ListWorkersParams = Sendable<NonNullable<operations['listWorkers']['
 export type QueueParams = Sendable<NonNullable<operations['getQueue']['parameters']['query']>>
 export type ListSettingsResponse = Schemas['ListSettingsResponse']
 export type Setting = Schemas['Setting']
+export type HostRepository = Schemas['HostRepository']
+export type ListBranchesResponse = Schemas['ListBranchesResponse']
+export type ListRepositoriesResponse = Schemas['ListRepositoriesResponse']
+export type ListBranchesParams = Sendable<NonNullable<operations['listBranches']['parameters']['query']>>
+export type ListRepositoriesParams = Sendable<
+  NonNullable<operations['listRepositories']['parameters']['query']>
+>

@@ -572,6 +572,20 @@ class HarnessToolCalls(WireModel):
     """The sum of `byName`."""
 
 
+class HostRepository(WireModel):
+    """A repository at a git host."""
+
+    url: str
+    """Address by https, as requests take it."""
+    name: str
+    """Its path, such as `acme/site`."""
+    host: str
+    is_private: bool
+    default_branch: str | None
+    secret: str
+    """Name of the secret that reaches it."""
+
+
 class InferenceProvidersAws(WireModel):
     role_arn: str | None = None
     region: str | None = None
@@ -604,6 +618,22 @@ class InterruptResponse(WireModel):
 class InterruptedEventData(WireModel):
     attempt: int
     by: str | None = None
+
+
+class ListBranchesResponse(WireModel):
+    default_branch: str | None
+    branches: list[str]
+    """100 at most."""
+    notes: list[str]
+    """What could not be found out, as sentences: a host that does not answer, a token that has ended."""
+
+
+class ListRepositoriesResponse(WireModel):
+    repositories: list[HostRepository]
+    has_more: bool
+    """Whether more match, or a host has more than were looked at: 300 for each secret."""
+    notes: list[str]
+    """What could not be found out, as sentences: a host that does not answer, a token that has ended."""
 
 
 class ListSkillsResponseNotRefreshed(WireModel):

@@ -760,6 +760,24 @@ class ListPoolsParams(RequestOptions, total=False):
     """`next_cursor` of the page before."""
 
 
+class ListRepositoriesParams(RequestOptions, total=False):
+    """Which repositories."""
+
+    query: str | None
+    """A part of its name or address."""
+    limit: int | None
+    """1 to 100, default 20."""
+
+
+class ListBranchesParams(RequestOptions, total=False):
+    """Whose branches."""
+
+    repository: Required[str]
+    """Its address, or `owner/name` of GitHub."""
+    query: str | None
+    """What the name begins with."""
+
+
 class ListWorkersParams(RequestOptions, total=False):
     """Which workers."""
 

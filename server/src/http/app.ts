@@ -50,6 +50,7 @@ import { servePools } from './routes/pools.ts'
 import { servePreparedAttachments } from './routes/prepared-attachments.ts'
 import { servePrincipals } from './routes/principals.ts'
 import { servePullRequests } from './routes/pull-requests.ts'
+import { serveRepositories } from './routes/repositories.ts'
 import { serveRunDeletion } from './routes/run-deletion.ts'
 import { serveRunReports } from './routes/run-reports.ts'
 import { serveRuns } from './routes/runs.ts'
@@ -201,6 +202,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveIdentities(app, services)
   servePrincipals(app, services)
   servePullRequests(app, services)
+  serveRepositories(app, services)
   servePools(app, services)
   serveFleet(app, services)
   serveGrants(app, services)

@@ -86,6 +86,8 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   listPools: {},
   listWorkers: {},
   getQueue: {},
+  listRepositories: {},
+  listBranches: { path: '/agent/repositories/branches?repository=acme/site' },
   listSettings: {},
   disablePrincipal: { path: '/principals/{person}/disable', body: {} },
   enablePrincipal: { path: '/principals/{person}/enable', body: {} },

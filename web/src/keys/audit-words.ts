@@ -12,6 +12,8 @@ const DEEDS: Record<string, string> = {
   updateRun: 'rename a run',
   listWorkers: 'list workers',
   listSettings: 'read the settings of the service',
+  listRepositories: 'list repositories of git hosts',
+  listBranches: 'list the branches of a repository',
   getQueue: 'look at the queue',
   deleteRun: 'delete a run',
   deleteRuns: 'delete runs by filter',

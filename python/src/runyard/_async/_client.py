@@ -29,6 +29,7 @@ from ._models import AsyncModels
 from ._networking import AsyncNetworking
 from ._pools import AsyncPools
 from ._principals import AsyncPrincipals
+from ._repositories import AsyncRepositories
 from ._runs import AsyncRuns
 from ._schedules import AsyncSchedules
 from ._secrets import AsyncSecrets
@@ -84,6 +85,7 @@ class AsyncRunyard(AsyncEndpoints):
     sign_in_links: AsyncSignInLinks
     audit_log: AsyncAuditLog
     webhooks: AsyncWebhooks
+    repositories: AsyncRepositories
     settings: AsyncSettingsResource
     workers: AsyncWorkers
 
@@ -130,6 +132,7 @@ class AsyncRunyard(AsyncEndpoints):
         self.sign_in_links = AsyncSignInLinks(transport)
         self.audit_log = AsyncAuditLog(transport)
         self.webhooks = AsyncWebhooks(transport, self._webhook_secret)
+        self.repositories = AsyncRepositories(transport)
         self.settings = AsyncSettingsResource(transport)
         self.workers = AsyncWorkers(transport)
 

@@ -30,6 +30,7 @@ from ._models import Models
 from ._networking import Networking
 from ._pools import Pools
 from ._principals import Principals
+from ._repositories import Repositories
 from ._runs import Runs
 from ._schedules import Schedules
 from ._secrets import Secrets
@@ -85,6 +86,7 @@ class Runyard(Endpoints):
     sign_in_links: SignInLinks
     audit_log: AuditLog
     webhooks: Webhooks
+    repositories: Repositories
     settings: SettingsResource
     workers: Workers
 
@@ -131,6 +133,7 @@ class Runyard(Endpoints):
         self.sign_in_links = SignInLinks(transport)
         self.audit_log = AuditLog(transport)
         self.webhooks = Webhooks(transport, self._webhook_secret)
+        self.repositories = Repositories(transport)
         self.settings = SettingsResource(transport)
         self.workers = Workers(transport)
 

@@ -143,6 +143,25 @@ export const ACCESS_EXAMPLES = {
       has_more: false,
     },
   },
+  listRepositories: {
+    client: 'repositories.list',
+    query: { query: 'site' },
+    answer: {
+      repositories: [
+        {
+          ...{ url: 'https://github.com/acme/site', name: 'acme/site', host: 'github.com' },
+          ...{ is_private: true, default_branch: 'main', secret: 'GITHUB_TOKEN' },
+        },
+      ],
+      has_more: false,
+      notes: [],
+    },
+  },
+  listBranches: {
+    client: 'repositories.branches',
+    query: { repository: 'https://github.com/acme/site' },
+    answer: { default_branch: 'main', branches: ['main', 'next'], notes: [] },
+  },
   listSettings: {
     client: 'settings.list',
     answer: {

@@ -8,6 +8,7 @@ import { buildOpenApi } from '../server/src/contract/openapi.ts'
 import { WebhookEvent } from '../server/src/contract/webhook.ts'
 import { describeClient } from './api-reference.ts'
 import { generatePython, PYTHON_PACKAGE } from './generate-python.ts'
+import { generateSettingTexts } from './setting-texts.ts'
 
 const checking = process.argv.includes('--check')
 const root = new URL('../', import.meta.url)
@@ -49,6 +50,10 @@ const typing = promisify(execFile)('node_modules/.bin/openapi-typescript', ['--a
 typing.child.stdin?.end(withoutExamples(contract))
 const [types, python] = await Promise.all([typing, generatePython(contract, version)])
 write('client/src/api.gen.ts', types.stdout)
+write(
+  'server/src/settings.gen.ts',
+  generateSettingTexts(readFileSync(new URL('docs/configuration.md', root), 'utf8')),
+)
 write('client/api.md', describeClient())
 for (const [name, text] of Object.entries(python)) write(name, text)
 for (const name of globSync(`${PYTHON_PACKAGE}/_sync/**/*.py`, { cwd: root }))

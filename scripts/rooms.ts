@@ -62,6 +62,7 @@ export const RULES: Record<string, readonly string[]> = {
     'server/src/gateway/git-credential.ts',
     'server/src/gateway/git-host.ts',
     'server/src/gateway/git-host-api.ts',
+    'server/src/gateway/git-repositories.ts',
     'server/src/gateway/git-tokens.ts',
     'server/src/gateway/merging.ts',
     'server/src/gateway/open-merging.ts',

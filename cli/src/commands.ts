@@ -37,6 +37,7 @@ const GROUPS: Record<string, readonly Module[]> = {
     },
     { words: ['open'], load: async () => (await import('./commands/open.ts')).addOpenCommand },
     { words: ['share'], load: async () => (await import('./commands/share.ts')).addShareCommand },
+    { words: ['queue'], load: async () => (await import('./commands/workers.ts')).addQueueCommand },
     { words: ['usage'], load: async () => (await import('./commands/usage.ts')).addUsageCommand },
     {
       words: ['schedule'],
@@ -53,6 +54,7 @@ const GROUPS: Record<string, readonly Module[]> = {
       words: ['skill', 'skills'],
       load: async () => (await import('./commands/skills.ts')).addSkillCommands,
     },
+    { words: ['repo'], load: async () => (await import('./commands/repositories.ts')).addRepositoryCommands },
     { words: ['model'], load: async () => (await import('./commands/models.ts')).addModelCommands },
     {
       words: ['workspace', 'artifacts'],
@@ -83,6 +85,8 @@ const GROUPS: Record<string, readonly Module[]> = {
       load: async () => (await import('./commands/login.ts')).addLoginCommands,
     },
     { words: ['status'], load: async () => (await import('./commands/status.ts')).addStatusCommand },
+    { words: ['workers'], load: async () => (await import('./commands/workers.ts')).addWorkersCommands },
+    { words: ['settings'], load: async () => (await import('./commands/settings.ts')).addSettingsCommand },
     { words: ['doctor'], load: async () => (await import('./commands/doctor.ts')).addDoctorCommand },
     { words: ['agents'], load: async () => (await import('./commands/agents.ts')).addAgentCommands },
     { words: ['keys'], load: async () => (await import('./commands/keys.ts')).addKeyCommands },

@@ -377,6 +377,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the queue
+         * @description How many runs wait in each pool that the caller may use, and why each run waits that the caller may see. A pool without workers and grants is listed to admins alone.
+         */
+        get: operations["getQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/repositories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List repositories of git hosts
+         * @description Those that the caller's git secrets reach at GitHub and GitLab, last used first: secrets of the team that the caller may use, and the caller's own. A host that fails is a note, and no error. Not for viewers.
+         */
+        get: operations["listRepositories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/repositories/branches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the branches of a repository
+         * @description Asks its host with the git secret of the caller's that is meant for it. What fails is a note, and no error. Not for viewers.
+         */
+        get: operations["listBranches"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/run": {
         parameters: {
             query?: never;
@@ -1038,6 +1098,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the settings in force
+         * @description Those of the process that answers: what is set, from where, and what it does. Values of secrets are never returned. For admins.
+         */
+        get: operations["listSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/sign-in-links": {
         parameters: {
             query?: never;
@@ -1350,6 +1430,26 @@ export interface paths {
          * @description Sends one signed event `webhook.test` now, enabled or not, and answers with what came back. It is tried once, and listed among the deliveries.
          */
         post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List workers
+         * @description Those of the pools that the caller may use, with the runs they hold. Titles are given of runs that the caller may see alone.
+         */
+        get: operations["listWorkers"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2993,6 +3093,18 @@ export interface components {
             total: number;
         };
         HarnessUsage: components["schemas"]["ClaudeHarnessUsage"] | components["schemas"]["CodexHarnessUsage"];
+        /** @description A repository at a git host. */
+        HostRepository: {
+            default_branch: string | null;
+            host: string;
+            is_private: boolean;
+            /** @description Its path, such as `acme/site`. */
+            name: string;
+            /** @description Name of the secret that reaches it. */
+            secret: string;
+            /** @description Address by https, as requests take it. */
+            url: string;
+        };
         /** @description Not offered, but may be said to be `disabled`: the operator sets the providers of models. */
         InferenceProviders: {
             aws?: {
@@ -3053,6 +3165,13 @@ export interface components {
             entries: components["schemas"]["AuditEntry"][];
             page_info: components["schemas"]["PageInfo"];
         };
+        ListBranchesResponse: {
+            /** @description 100 at most. */
+            branches: string[];
+            default_branch: string | null;
+            /** @description What could not be found out, as sentences: a host that does not answer, a token that has ended. */
+            notes: string[];
+        };
         ListDeliveriesResponse: {
             deliveries: components["schemas"]["WebhookDelivery"][];
             page_info: components["schemas"]["PageInfo"];
@@ -3086,6 +3205,13 @@ export interface components {
         ListPullRequestsResponse: {
             pull_requests: components["schemas"]["PullRequestItem"][];
         };
+        ListRepositoriesResponse: {
+            /** @description Whether more match, or a host has more than were looked at: 300 for each secret. */
+            has_more: boolean;
+            /** @description What could not be found out, as sentences: a host that does not answer, a token that has ended. */
+            notes: string[];
+            repositories: components["schemas"]["HostRepository"][];
+        };
         ListRunsResponse: {
             page_info: components["schemas"]["PageInfo"];
             runs: components["schemas"]["RunItem"][];
@@ -3097,6 +3223,11 @@ export interface components {
         ListSecretsResponse: {
             page_info: components["schemas"]["PageInfo"];
             secrets: components["schemas"]["Secret"][];
+        };
+        ListSettingsResponse: {
+            settings: components["schemas"]["Setting"][];
+            /** @description Of the service. */
+            version: string;
         };
         ListShareLinksResponse: {
             page_info: components["schemas"]["PageInfo"];
@@ -3122,6 +3253,10 @@ export interface components {
         ListWebhooksResponse: {
             page_info: components["schemas"]["PageInfo"];
             webhooks: components["schemas"]["Webhook"][];
+        };
+        ListWorkersResponse: {
+            has_more: boolean;
+            workers: components["schemas"]["WorkerItem"][];
         };
         /** @description A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers`, and what `url` says of the user, its query and its fragment, are returned as `***`. A name in braces behind a dollar sign, in `args`, `env` and `headers`, is a secret or variable of the environment. */
         MCPServerConfig: {
@@ -3491,6 +3626,42 @@ export interface components {
             resource_id: string;
             resource_type: components["schemas"]["GrantedKind"];
         };
+        Queue: {
+            /** @description Whether more of these runs wait. */
+            has_more: boolean;
+            /** @description Those that the caller may use, longest queue first. */
+            pools: components["schemas"]["QueuedPool"][];
+            /** @description Those that the caller may see, oldest first. */
+            runs: components["schemas"]["QueuedRun"][];
+        };
+        /** @description A pool that runs wait for. */
+        QueuedPool: {
+            name: string;
+            /**
+             * Format: date-time
+             * @description Since when the one has waited that has waited longest.
+             */
+            oldest_since: string;
+            /** @description Whoever’s they are; 10,000 at most, which then means as many or more. */
+            queued_runs: number;
+            /** @description Runs that the ready ones may hold at once. */
+            slots: number;
+            slots_free: number;
+            /** @description Workers of the pool that take runs. */
+            workers_ready: number;
+        };
+        /** @description A run that waits for a worker, and why. */
+        QueuedRun: {
+            creator: components["schemas"]["RunCreatorInfo"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            queued_since: string;
+            run_id: string;
+            title: string;
+            waiting: components["schemas"]["WaitingRun"];
+        };
         ReasoningEvent: {
             data: components["schemas"]["ReasoningEventData"];
             /**
@@ -3817,6 +3988,11 @@ export interface components {
             /** @description Of a queued run alone. */
             waiting?: components["schemas"]["WaitingRun"];
         };
+        RunOfWorker: {
+            run_id: string;
+            state: components["schemas"]["RunState"];
+            title: string;
+        };
         RunReference: {
             run_id: string;
         };
@@ -4022,6 +4198,25 @@ export interface components {
              * @enum {string}
              */
             public_access?: "NONE" | "VIEWER";
+        };
+        /** @description A setting of the process that answers. */
+        Setting: {
+            /** @description What counts where it is not set, in words. */
+            default: string;
+            /** @description Its value is never shown. */
+            is_secret: boolean;
+            is_set: boolean;
+            /** @description What it does. */
+            meaning: string;
+            /** @description Of the environment variable. */
+            name: string;
+            /**
+             * @description Where the value comes from.
+             * @enum {string}
+             */
+            source: "default" | "environment" | "flag";
+            /** @description `null` where it is not set, and of secrets. Addresses are without user, password and query. */
+            value: string | null;
         };
         SetupEvent: {
             data: components["schemas"]["SetupEventData"];
@@ -4906,6 +5101,36 @@ export interface components {
             updated_at: string;
             url: string;
             webhook_id: string;
+        };
+        /** @description A process that executes runs. */
+        WorkerItem: {
+            /** @description Name of its machine. `null`: an older version. */
+            host: string | null;
+            pool: string;
+            /** @description Those of them that the caller may see, oldest first. */
+            runs: components["schemas"]["RunOfWorker"][];
+            /** @description Its sandbox backend: `docker`, `bubblewrap`, `kubernetes` or `host`. */
+            sandbox: string;
+            /** @description Its last heartbeat. `null`: it works in the process of the service, which needs none. */
+            seen_at: string | null;
+            /** @description Runs that it executes at once. */
+            slots: number;
+            /** @description Runs that it holds, whoever’s they are. */
+            slots_busy: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            started_at: string;
+            /**
+             * @description `ready`: takes runs. `draining`: stops, and takes none. `disk_full`: takes none until its disk has space. `lost`: sends no heartbeats any more; its runs go back to the queue. Listed for an hour.
+             * @enum {string}
+             */
+            state: "ready" | "draining" | "disk_full" | "lost";
+            /** @description Of Runyard. `null`: an older version. */
+            version: string | null;
+            /** @description New with each start. */
+            worker_id: string;
         };
     };
     responses: never;
@@ -7574,6 +7799,288 @@ export interface operations {
             };
             /** @description `authentication_required` */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getQueue: {
+        parameters: {
+            query?: {
+                /** @description 1 to 500, default 50. */
+                limit?: number;
+                /** @description This pool only. */
+                pool?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Queue"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listRepositories: {
+        parameters: {
+            query?: {
+                /** @description 1 to 100, default 20. */
+                limit?: number;
+                /** @description A part of its name or address. */
+                query?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListRepositoriesResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listBranches: {
+        parameters: {
+            query: {
+                /** @description What the name begins with. */
+                query?: string;
+                /** @description Its address, or `owner/name` of GitHub. */
+                repository: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBranchesResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12547,6 +13054,98 @@ export interface operations {
             };
         };
     };
+    listSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListSettingsResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     createSignInLink: {
         parameters: {
             query?: never;
@@ -15085,6 +15684,94 @@ export interface operations {
             };
             /** @description This `Idempotency-Key` was used with another body. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listWorkers: {
+        parameters: {
+            query?: {
+                /** @description 1 to 500, default 500. */
+                limit?: number;
+                /** @description This pool only. */
+                pool?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListWorkersResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -14,12 +14,14 @@ import { Pools } from './pools.ts'
 import { type ApiRequest, checkLimits } from './prepare.ts'
 import { Principals } from './principals.ts'
 import type { QueryParams } from './query.ts'
+import { Repositories } from './repositories.ts'
 import { requestAny } from './request.ts'
 import { Runs } from './runs.ts'
 import { isBrowser, readEnvironment } from './runtime.ts'
 import { Schedules } from './schedules.ts'
 import { Secrets } from './secrets.ts'
 import { Sessions } from './sessions.ts'
+import { Settings } from './settings.ts'
 import { ShareLinks } from './share-links.ts'
 import { SignInLinks } from './sign-in-links.ts'
 import { Skills } from './skills.ts'
@@ -27,6 +29,7 @@ import type { Fetch, FetchOptions, RequestOptions, Transport } from './transport
 import { Triggers } from './triggers.ts'
 import { UsageResource } from './usage.ts'
 import { Webhooks } from './webhooks.ts'
+import { Workers } from './workers.ts'
 
 const API_PATH = '/api/v1'
 /** Where `runyard dev` listens. */
@@ -94,6 +97,9 @@ export class Runyard {
   readonly signInLinks: SignInLinks
   readonly auditLog: AuditLog
   readonly webhooks: Webhooks
+  readonly repositories: Repositories
+  readonly settings: Settings
+  readonly workers: Workers
   readonly #options: RunyardOptions
   readonly #transport: Transport
 
@@ -123,6 +129,9 @@ export class Runyard {
     this.signInLinks = new SignInLinks(transport)
     this.auditLog = new AuditLog(transport)
     this.webhooks = new Webhooks(transport, resolved.webhookSecret)
+    this.repositories = new Repositories(transport)
+    this.settings = new Settings(transport)
+    this.workers = new Workers(transport)
   }
 
   /** A client that differs from this one in these options. Undefined ones, and the environment, change nothing. */

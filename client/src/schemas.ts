@@ -241,3 +241,20 @@ const TERMINAL_STATES: readonly string[] = ['SUCCEEDED', 'FAILED', 'ERROR', 'CAN
 
 /** Whether a run in this state has ended. BLOCKED has not: it waits for a person. */
 export const isTerminal = (state: RunState): boolean => TERMINAL_STATES.includes(state)
+export type ListWorkersResponse = Schemas['ListWorkersResponse']
+export type Queue = Schemas['Queue']
+export type QueuedPool = Schemas['QueuedPool']
+export type QueuedRun = Schemas['QueuedRun']
+export type RunOfWorker = Schemas['RunOfWorker']
+export type WorkerItem = Schemas['WorkerItem']
+export type ListWorkersParams = Sendable<NonNullable<operations['listWorkers']['parameters']['query']>>
+export type QueueParams = Sendable<NonNullable<operations['getQueue']['parameters']['query']>>
+export type ListSettingsResponse = Schemas['ListSettingsResponse']
+export type Setting = Schemas['Setting']
+export type HostRepository = Schemas['HostRepository']
+export type ListBranchesResponse = Schemas['ListBranchesResponse']
+export type ListRepositoriesResponse = Schemas['ListRepositoriesResponse']
+export type ListBranchesParams = Sendable<NonNullable<operations['listBranches']['parameters']['query']>>
+export type ListRepositoriesParams = Sendable<
+  NonNullable<operations['listRepositories']['parameters']['query']>
+>

@@ -13,6 +13,7 @@ import { MODEL_APIS } from './contract/model.ts'
 import { BROKEN_USER, hasBrokenUser } from './contract/percent.ts'
 import { AGENT_SILENCE_SECONDS } from './harness/acp-silence.ts'
 import { address, flag, networks, number, splitList, whole } from './setting.ts'
+import { describeSettings } from './settings-in-force.ts'
 
 const MiB = 1024 ** 2
 const AGENTS_EXAMPLE =
@@ -154,6 +155,9 @@ const Variables = z.object({
   NODE_EXTRA_CA_CERTS: z.string().optional(),
 })
 
+/** The schema of each, by its name. */
+export const SETTING_SHAPE = Variables.shape
+
 /** The validated settings of a process, from its environment. */
 export type Config = ReturnType<typeof readConfig>
 
@@ -229,6 +233,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, directo
     retention: readRetention(env),
     metrics_token: env.RUNYARD_METRICS_TOKEN,
     log_level: env.RUNYARD_LOG_LEVEL,
+    /** For people to look at. */
+    settings: describeSettings(SETTING_SHAPE, given),
     models: readModels(env),
   }
 }

@@ -13,7 +13,7 @@ import { createApp } from './http/app.ts'
 import type { HttpSettings, LogStream, Readiness } from './http/context.ts'
 import type { RequestMaxima } from './http/request-limits.ts'
 import { listHarnesses } from './installed-harnesses.ts'
-import { createPulls } from './pulls.ts'
+import { createGitHosts } from './pulls.ts'
 import { DEFAULT_IMAGE } from './sandbox/default-image.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
 import { fingerprintsOf, readKeyring } from './secret-keys.ts'
@@ -79,6 +79,7 @@ export function buildFace(options: ListenOptions): Face {
     keyring: readKeyring(config),
     trust_proxy: config.trust_proxy,
     version: config.version,
+    in_force: config.settings,
     log_level: config.log_level ?? 'warn',
     ...(options.key_check_ms === undefined ? {} : { key_check_ms: options.key_check_ms }),
     ...(options.log_stream ? { log_stream: options.log_stream } : {}),
@@ -110,7 +111,7 @@ export function buildFace(options: ListenOptions): Face {
     store,
     watch,
     blobs,
-    pulls: createPulls(config, store, backend ?? null),
+    ...createGitHosts(config, store, backend ?? null),
     settings,
     readiness: () => readiness(store, backend, config, fingerprints, options.blobs_state),
   })

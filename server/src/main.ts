@@ -19,6 +19,7 @@ import { keyOfDev, keysOf, linkOfDev, offerKeys, useKeys } from './keys.ts'
 import { openBlobs } from './open-blobs.ts'
 import type { Resealed } from './reseal.ts'
 import { fingerprintsOf, readKeyring } from './secret-keys.ts'
+import { withFlag } from './settings-in-force.ts'
 import { startSchedules } from './start-schedules.ts'
 import { type ConnectionLimits, ORDINARY, PATIENT } from './store/connection-limits.ts'
 import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
@@ -113,8 +114,19 @@ function configure(options: RoleOptions): Config {
     if (!options.config) dropEmptyVariables()
   }
   const given = options.config ?? readConfig(env, directory)
+  const flags = {
+    RUNYARD_PORT: options.port,
+    RUNYARD_HOST: options.host,
+    RUNYARD_DATA_DIR: options.data_dir === given.data_dir ? undefined : options.data_dir,
+    RUNYARD_SANDBOX: options.sandbox,
+    RUNYARD_POOL: options.pool,
+  }
   const config = {
     ...given,
+    settings: Object.entries(flags).reduce(
+      (settings, [name, value]) => (value === undefined ? settings : withFlag(settings, name, String(value))),
+      given.settings,
+    ),
     ...(options.port === undefined ? {} : { port: options.port }),
     ...(options.host === undefined ? {} : { host: options.host }),
     ...(options.data_dir === undefined ? {} : { data_dir: options.data_dir }),

@@ -202,6 +202,7 @@ export async function work({
     spawnRun,
     log,
     settings: {
+      version: config.version,
       pool: config.pool,
       place: backend.place,
       data_dir,

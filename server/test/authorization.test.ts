@@ -326,6 +326,14 @@ const ROWS: Record<OperationId, Row> = {
     admin: 200,
   },
   listPools: { ask: () => ({}), ...same(200) },
+  listWorkers: { ask: () => ({}), ...same(200) },
+  getQueue: { ask: () => ({}), ...same(200) },
+  listRepositories: { ask: () => ({}), ...writing(200) },
+  listBranches: {
+    ask: () => ({ path: '/agent/repositories/branches?repository=acme/site' }),
+    ...writing(200),
+  },
+  listSettings: { ask: () => ({}), ...same(403), admin: 200 },
   getGrants: { ask: () => ({ path: '/agent/grants?resource_type=pool&resource_id=x' }), ...same(200) },
   putGrants: {
     ask: async (made) => ({

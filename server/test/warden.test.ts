@@ -212,6 +212,8 @@ async function register(db: Db): Promise<string> {
   await registerWorker(db, {
     worker_id,
     pool: 'default',
+    host: 'h',
+    version: '0.0.0',
     place: 'here',
     slots: 1,
     sandbox: 'host',

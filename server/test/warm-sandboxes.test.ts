@@ -189,6 +189,8 @@ describe('containers made in advance', { skip: undocked }, () => {
     const worker_id = randomUUID()
     const registration = {
       pool: 'p',
+      host: 'h',
+      version: '0.0.0',
       place: backend.place,
       slots: 1,
       sandbox: 'docker',

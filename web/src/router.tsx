@@ -74,6 +74,16 @@ function createTree(arrived: Arrived) {
     validateSearch: readRange,
     component: lazyPage(() => import('./usage/usage-page.tsx'), 'UsagePage'),
   })
+  const workers = createRoute({
+    getParentRoute: () => root,
+    path: '/workers',
+    component: lazyPage(() => import('./workers/workers-page.tsx'), 'WorkersPage'),
+  })
+  const settings = createRoute({
+    getParentRoute: () => root,
+    path: '/settings',
+    component: lazyPage(() => import('./settings/settings-page.tsx'), 'SettingsPage'),
+  })
   const keys = createRoute({
     getParentRoute: () => root,
     path: '/keys',
@@ -182,6 +192,8 @@ function createTree(arrived: Arrived) {
     environment,
     skills,
     usage,
+    workers,
+    settings,
     keys,
     audit,
     new_identity,

@@ -1,7 +1,7 @@
 /** Identities, grants and the audit log on the command line. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AgentIdentity, AuditEntry, Pool, Principal, RunItem } from '@runyard/client'
+import type { AgentIdentity, AuditEntry, Pool, Principal, QueuedRun, RunItem, Setting } from '@runyard/client'
 import type { Ended } from '../runyard.ts'
 import { home } from './service.ts'
 
@@ -50,6 +50,34 @@ test('pools are listed with what their workers do', LIMIT, async () => {
       `^POOL +WORKERS +READY +BUSY +QUEUED +FOR\\ndefault \\(default\\) +1 +1 +0/${pool.slots} +0 +everybody\\n$`,
     ),
   )
+})
+
+test('workers are listed with what they hold, and the queue with why its runs wait', LIMIT, async () => {
+  assert.match(
+    await done('workers', 'list'),
+    /^WORKER +POOL +STATE +BUSY +HOST +VERSION +SANDBOX +SEEN +RUNS\n[0-9a-f]{8}\S* +default +ready +0\/\d+ +\S+ +\d+\.\d+\.\d+\S* +\S+ +in the service/,
+  )
+  assert.match((await run('workers', 'list', '--pool', 'nobodys')).stderr, /No workers/)
+  assert.match((await run('queue', '--pool', 'nobodys')).stderr, /No run waits/)
+  const run_id = (await done('run', 'x', '--host', 'nobodys', '--detach')).trim()
+  assert.match(
+    await done('queue', '--pool', 'nobodys'),
+    /^POOL +WAITING +OLDEST +READY +FREE\nnobodys +1 .* 0 +0\/0\n\nRUN +SINCE +TITLE +WHY\n.*No worker serves the pool "nobodys"/,
+  )
+  const waiting = JSON.parse(await done('queue', '--pool', 'nobodys', '-o', 'ndjson')) as QueuedRun
+  assert.deepEqual([waiting.run_id, waiting.waiting.reason], [run_id, 'no_worker'])
+  await done('cancel', run_id)
+})
+
+test('settings are shown to admins, those of secrets without a value', LIMIT, async () => {
+  const table = await done('settings')
+  assert.match(table, /^NAME +FROM +VALUE +WHAT IT DOES\n/)
+  assert.match(table, /\nRUNYARD_SLOTS +default +8 +runs this worker executes at once\n/)
+  const set = await done('settings', '--set')
+  assert.match(set, /\nRUNYARD_MIN_SCHEDULE_SECONDS +environment +1 /)
+  assert.doesNotMatch(set, /RUNYARD_SLOTS/)
+  const settings = (await done('settings', '-o', 'ndjson')).trim().split('\n')
+  assert(settings.map((line) => JSON.parse(line) as Setting).some(({ is_secret }) => is_secret))
 })
 
 test('people are listed, disabled and enabled, but not the last admin', LIMIT, async () => {

@@ -572,6 +572,20 @@ class HarnessToolCalls(WireModel):
     """The sum of `byName`."""
 
 
+class HostRepository(WireModel):
+    """A repository at a git host."""
+
+    url: str
+    """Address by https, as requests take it."""
+    name: str
+    """Its path, such as `acme/site`."""
+    host: str
+    is_private: bool
+    default_branch: str | None
+    secret: str
+    """Name of the secret that reaches it."""
+
+
 class InferenceProvidersAws(WireModel):
     role_arn: str | None = None
     region: str | None = None
@@ -604,6 +618,22 @@ class InterruptResponse(WireModel):
 class InterruptedEventData(WireModel):
     attempt: int
     by: str | None = None
+
+
+class ListBranchesResponse(WireModel):
+    default_branch: str | None
+    branches: list[str]
+    """100 at most."""
+    notes: list[str]
+    """What could not be found out, as sentences: a host that does not answer, a token that has ended."""
+
+
+class ListRepositoriesResponse(WireModel):
+    repositories: list[HostRepository]
+    has_more: bool
+    """Whether more match, or a host has more than were looked at: 300 for each secret."""
+    notes: list[str]
+    """What could not be found out, as sentences: a host that does not answer, a token that has ended."""
 
 
 class ListSkillsResponseNotRefreshed(WireModel):
@@ -833,6 +863,21 @@ class PutGrantsRequest(WireModel):
     """Who may use it, besides admins. None: whoever may without grants."""
 
 
+class QueuedPool(WireModel):
+    """A pool that runs wait for."""
+
+    name: str
+    queued_runs: int
+    """Whoever’s they are; 10,000 at most, which then means as many or more."""
+    oldest_since: datetime
+    """Since when the one has waited that has waited longest."""
+    workers_ready: int
+    """Workers of the pool that take runs."""
+    slots: int
+    """Runs that the ready ones may hold at once."""
+    slots_free: int
+
+
 class ReasoningEventData(WireModel):
     message_id: str
     text: str
@@ -1035,6 +1080,24 @@ class SessionRedirect(WireModel):
 class SessionSharing(WireModel):
     public_access: Literal["NONE", "VIEWER"] | str | None = None
     """`VIEWER`: who has the `session_link` of the run sees it without a key, for as long as the link holds. Default `NONE`."""
+
+
+class Setting(WireModel):
+    """A setting of the process that answers."""
+
+    name: str
+    """Of the environment variable."""
+    value: str | None
+    """`null` where it is not set, and of secrets. Addresses are without user, password and query."""
+    is_set: bool
+    is_secret: bool
+    """Its value is never shown."""
+    source: Literal["default", "environment", "flag"] | str
+    """Where the value comes from."""
+    default: str
+    """What counts where it is not set, in words."""
+    meaning: str
+    """What it does."""
 
 
 class SetupEventDataWorkspace(WireModel):
@@ -2003,6 +2066,12 @@ class ListPullRequestsResponse(WireModel):
     pull_requests: list[PullRequestItem]
 
 
+class ListSettingsResponse(WireModel):
+    version: str
+    """Of the service."""
+    settings: list[Setting]
+
+
 class ListShareLinksResponse(WireModel):
     share_links: list[ShareLink]
     page_info: PageInfo
@@ -2114,6 +2183,17 @@ class PrepareAttachmentsResponse(WireModel):
     """In the order of the request."""
 
 
+class QueuedRun(WireModel):
+    """A run that waits for a worker, and why."""
+
+    run_id: str
+    title: str
+    creator: RunCreatorInfo
+    queued_since: datetime
+    """RFC 3339, UTC, milliseconds."""
+    waiting: WaitingRun
+
+
 class ReasoningEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -2194,6 +2274,12 @@ class RunDiff(WireModel):
     turn: int
     """Messages that the agent had been given by then, the prompt included. 0: nothing was kept, since no turn has changed anything."""
     patch: ArtifactResponse | None = None
+
+
+class RunOfWorker(WireModel):
+    run_id: str
+    title: str
+    state: RunState
 
 
 class RunStatusMessage(WireModel):
@@ -2444,6 +2530,32 @@ class WebhookWithSecret(WireModel):
     scope: WebhookWithSecretScope
     secret: str
     """`whsec_…`, what deliveries are signed with. No other answer holds it."""
+
+
+class WorkerItem(WireModel):
+    """A process that executes runs."""
+
+    worker_id: str
+    """New with each start."""
+    pool: str
+    state: Literal["ready", "draining", "disk_full", "lost"] | str
+    """`ready`: takes runs. `draining`: stops, and takes none. `disk_full`: takes none until its disk has space. `lost`: sends no heartbeats any more; its runs go back to the queue. Listed for an hour."""
+    host: str | None
+    """Name of its machine. `null`: an older version."""
+    version: str | None
+    """Of Runyard. `null`: an older version."""
+    sandbox: str
+    """Its sandbox backend: `docker`, `bubblewrap`, `kubernetes` or `host`."""
+    slots: int
+    """Runs that it executes at once."""
+    slots_busy: int
+    """Runs that it holds, whoever’s they are."""
+    runs: list[RunOfWorker]
+    """Those of them that the caller may see, oldest first."""
+    started_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+    seen_at: datetime | None
+    """RFC 3339, UTC, milliseconds."""
 
 
 class AgentIdentity(WireModel):
@@ -2783,6 +2895,11 @@ class ListWebhooksResponse(WireModel):
     page_info: PageInfo
 
 
+class ListWorkersResponse(WireModel):
+    workers: list[WorkerItem]
+    has_more: bool
+
+
 class MessageUserEvent(WireModel):
     sequence: int
     """Place in the log: from 1, without gaps."""
@@ -2791,6 +2908,15 @@ class MessageUserEvent(WireModel):
     occurred_at: datetime
     """RFC 3339, UTC, milliseconds."""
     data: MessageUserEventData
+
+
+class Queue(WireModel):
+    pools: list[QueuedPool]
+    """Those that the caller may use, longest queue first."""
+    runs: list[QueuedRun]
+    """Those that the caller may see, oldest first."""
+    has_more: bool
+    """Whether more of these runs wait."""
 
 
 class RequestUsage(WireModel):

@@ -768,6 +768,42 @@ class ListPoolsParams(RequestOptions, total=False):
     """`next_cursor` of the page before."""
 
 
+class ListRepositoriesParams(RequestOptions, total=False):
+    """Which repositories."""
+
+    query: str | None
+    """A part of its name or address."""
+    limit: int | None
+    """1 to 100, default 20."""
+
+
+class ListBranchesParams(RequestOptions, total=False):
+    """Whose branches."""
+
+    repository: Required[str]
+    """Its address, or `owner/name` of GitHub."""
+    query: str | None
+    """What the name begins with."""
+
+
+class ListWorkersParams(RequestOptions, total=False):
+    """Which workers."""
+
+    pool: str | None
+    """This pool only."""
+    limit: int | None
+    """1 to 500, default 500."""
+
+
+class QueueParams(RequestOptions, total=False):
+    """Which queue, and how many of its runs."""
+
+    pool: str | None
+    """This pool only."""
+    limit: int | None
+    """1 to 500, default 50."""
+
+
 class ListPrincipalsParams(RequestOptions, total=False):
     """Page size."""
 

@@ -244,6 +244,7 @@ export function buildOpenApi(version: string, named: z.ZodType[]): Json {
       'Webhooks',
       'Access',
       'Networking',
+      'Workers',
     ].map((name) => ({
       name,
     })),

@@ -21,6 +21,7 @@ export interface RouteDefinition {
     | 'Webhooks'
     | 'Access'
     | 'Networking'
+    | 'Workers'
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType

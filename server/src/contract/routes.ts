@@ -14,10 +14,12 @@ import {
 import { ListEventsResponse } from './event.ts'
 import { StreamEventsQuery } from './event-stream.ts'
 import { flag } from './flag.ts'
+import { FLEET_ROUTES } from './fleet-routes.ts'
 import { HandoffAttachmentsResponse } from './handoff.ts'
 import { ListModelsResponse } from './model.ts'
 import { ATTACHMENT_ROUTES } from './prepared-attachment.ts'
 import { PULL_REQUEST_ROUTES } from './pull-request-routes.ts'
+import { REPOSITORY_ROUTES } from './repository-routes.ts'
 import { define, Empty, type RouteDefinition, reading, writing } from './route.ts'
 import { ListRunsQuery, ListRunsResponse, RunItem } from './run.ts'
 import { RUN_DELETION_ROUTES } from './run-deletion-routes.ts'
@@ -280,6 +282,7 @@ export const ROUTES = {
   ...SHARE_ROUTES,
   ...PULL_REQUEST_ROUTES,
   ...ACCESS_ROUTES,
+  ...FLEET_ROUTES,
   listEnvironments: define({
     method: 'GET',
     path: '/agent/environments',
@@ -389,6 +392,7 @@ export const ROUTES = {
     errors: writing,
   }),
   ...CONVERSATION_ROUTES,
+  ...REPOSITORY_ROUTES,
   ...SCHEDULE_ROUTES,
   ...TRIGGER_ROUTES,
   ...WEBHOOK_ROUTES,

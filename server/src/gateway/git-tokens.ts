@@ -15,7 +15,10 @@ interface InstallationToken {
 }
 
 export interface GitTokens {
-  /** The token for one repository, by its path as in `acme/site`. Throws `GitHostFailure`. */
+  /**
+   * The token for one repository, by its path as in `acme/site`; an empty path: for all that the credential reaches. Throws
+   * `GitHostFailure`.
+   */
   tokenOf(credential: GitCredential, path: string): Promise<string>
 }
 
@@ -51,7 +54,9 @@ export function openTokens(
         ...(limit_ms === undefined ? {} : { limit_ms }),
       })
       const url = `/app/installations/${encodeURIComponent(app?.installation_id ?? '')}/access_tokens`
-      return api('POST', url, { body: { repositories: [repository], permissions } })
+      return api('POST', url, {
+        body: { ...(repository ? { repositories: [repository] } : {}), permissions },
+      })
     }
     for (const permissions of wanted ?? permissionsOf(credential)) {
       let answer = await post(permissions)

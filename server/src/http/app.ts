@@ -36,6 +36,7 @@ import { serveDocs } from './routes/docs.ts'
 import { serveEnvironments } from './routes/environments.ts'
 import { serveEvents } from './routes/events.ts'
 import { serveFactories } from './routes/factories.ts'
+import { serveFleet } from './routes/fleet.ts'
 import { serveFollowups } from './routes/followups.ts'
 import { serveGrants } from './routes/grants.ts'
 import { serveHandoff } from './routes/handoff.ts'
@@ -49,6 +50,7 @@ import { servePools } from './routes/pools.ts'
 import { servePreparedAttachments } from './routes/prepared-attachments.ts'
 import { servePrincipals } from './routes/principals.ts'
 import { servePullRequests } from './routes/pull-requests.ts'
+import { serveRepositories } from './routes/repositories.ts'
 import { serveRunDeletion } from './routes/run-deletion.ts'
 import { serveRunReports } from './routes/run-reports.ts'
 import { serveRuns } from './routes/runs.ts'
@@ -200,7 +202,9 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveIdentities(app, services)
   servePrincipals(app, services)
   servePullRequests(app, services)
+  serveRepositories(app, services)
   servePools(app, services)
+  serveFleet(app, services)
   serveGrants(app, services)
   serveAuditLog(app, services)
   serveModels(app, services)

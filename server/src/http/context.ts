@@ -5,6 +5,13 @@ import type { HarnessTraits } from '../contract/harness-fields.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
 import type { MergePullRequestRequest, PullRequestItem } from '../contract/pull-request.ts'
+import type {
+  ListBranchesQuery,
+  ListBranchesResponse,
+  ListRepositoriesQuery,
+  ListRepositoriesResponse,
+} from '../contract/repository.ts'
+import type { Setting } from '../contract/setting.ts'
 import type { WebhookEvent, WebhookTest } from '../contract/webhook.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import type { Store } from '../store/db.ts'
@@ -29,9 +36,16 @@ export interface HttpContext {
   watch: Watch
   blobs: Blobs
   pulls: PullRequests
+  repositories: Repositories
   settings: HttpSettings
   /** Why this process is not ready, or `null`. */
   readiness: () => Promise<Readiness>
+}
+
+/** At git hosts, as somebody's secrets reach them. Both throw `not_authorized` for viewers. */
+export interface Repositories {
+  list(actor: Actor, query: ListRepositoriesQuery): Promise<ListRepositoriesResponse>
+  branches(actor: Actor, query: ListBranchesQuery): Promise<ListBranchesResponse>
 }
 
 /** Of a run, at their git hosts. */
@@ -61,6 +75,8 @@ export interface HttpSettings {
   keyring: Keyring
   trust_proxy: boolean
   version: string
+  /** The settings of this process, as admins see them. */
+  in_force: readonly Setting[]
   log_level: string
   /** Default: standard error. */
   log_stream?: LogStream

@@ -13,7 +13,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { RunState } from '../contract/state.ts'
 import type { Db } from './db.ts'
 import { telling } from './hint.ts'
-import { AT_WORK } from './sql-fragments.ts'
+import { AT_WORK, now } from './sql-fragments.ts'
 
 export interface Lease {
   run_id: string
@@ -39,7 +39,9 @@ export const idleTime = (alias: string): RawBuilder<unknown> =>
 /** One statement however many runs the worker holds. False: it was declared lost and must stop everything. */
 export async function beat(db: Db, worker_id: string): Promise<boolean> {
   const kept = await sql`
-    update workers set beat = beat + 1 where worker_id = ${worker_id} and not lost returning 1`.execute(db)
+    update workers set beat = beat + 1, seen_at = ${now} where worker_id = ${worker_id} and not lost returning 1`.execute(
+    db,
+  )
   return kept.rows.length > 0
 }
 

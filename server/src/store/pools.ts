@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
 import type { ListPoolsQuery, Pool } from '../contract/pool.ts'
 import { brokenCursor, decodeCursor, encodeCursor, isPlainText } from './cursor.ts'
@@ -36,6 +36,14 @@ export async function listPools(
   const last = pools.at(-1)
   return { pools, next_cursor: last && rows.length > limit ? encodeCursor([last.name]) : null }
 }
+
+/** Whether somebody may use the pool: nobody was named for it, or they were, or they are an admin. */
+export const isOpenPool = (
+  pool: RawBuilder<unknown>,
+  { principal_id, role }: Pick<Actor, 'principal_id' | 'role'>,
+): RawBuilder<boolean> => sql<boolean>`(${role === 'admin'}::boolean
+  or not exists (select from grants where resource_type = 'pool' and resource_id = ${pool})
+  or exists (select from grants where resource_type = 'pool' and resource_id = ${pool} and principal_id = ${principal_id}::uuid))`
 
 function readPosition(cursor: string): string {
   const [name] = decodeCursor(cursor, 1)

@@ -195,6 +195,16 @@ const isFor = ({ principal_id, personal, run_id }: SecretUse): RawBuilder<boolea
     and ${isUsableIn(sql`${principal_id}::uuid`, sql`${run_id ?? null}::uuid`)})`
 }
 
+/** Secrets for git that a principal's own runs could use, one's own before those of the team; of many the first. */
+export async function readGitSecrets(db: Db, principal_id: string): Promise<SecretRow[]> {
+  const found = await sql<SecretRow>`
+    select s.name, s.scope, s.owner_id, s.version, s.sealed, s.git, s.registry from secrets s
+    where s.git is not null and ${isFor({ principal_id, personal: true })}
+    order by s.owner_id nulls last, s.name collate "C" limit ${MOST_GIT_SECRETS}`.execute(db)
+  return found.rows
+}
+const MOST_GIT_SECRETS = 20
+
 /** Those of these names that `readSecrets` would miss, in their order. */
 export async function findMissingSecrets(
   db: Db,

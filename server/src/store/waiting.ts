@@ -13,7 +13,7 @@ export interface QueueFacts {
   /** Slots of the ready ones, and how many are free. */
   slots: number
   free: number
-  /** The same of those that have its agent; where none has it all of them may take it. */
+  /** The same of those that have its agent, or all where its environment may bring it; where none has it all may take it. */
   fit_slots: number
   fit_free: number
   /** Of the principal that executes it. */
@@ -34,7 +34,8 @@ const MOST_AHEAD = 100
 export async function readQueueFacts(db: Db, run_ids: readonly string[]): Promise<QueueFacts[]> {
   const { rows } = await sql<QueueFacts>`
     with asked as materialized (
-      select r.run_id, r.pool, r.principal_id, r.config->'harness'->>'type' as agent
+      select r.run_id, r.pool, r.principal_id, r.config->'harness'->>'type' as agent,
+        exists (select from environments e where e.uid = r.environment_id and brings_programs(e.config)) as brings
       from unnest(${[...run_ids]}::uuid[]) id cross join lateral (
         select * from runs where run_id = id offset 0) r
       where r.state = 'QUEUED' and r.worker_id is null),
@@ -54,8 +55,8 @@ export async function readQueueFacts(db: Db, run_ids: readonly string[]): Promis
       select count(*)::int as workers, count(*) filter (where is_ready)::int as ready,
         coalesce(sum(slots) filter (where is_ready), 0)::int as slots,
         coalesce(sum(free) filter (where is_ready), 0)::int as free,
-        coalesce(sum(slots) filter (where is_ready and coalesce(q.agent <> all(lacking_agents), true)), 0)::int as fit_slots,
-        coalesce(sum(free) filter (where is_ready and coalesce(q.agent <> all(lacking_agents), true)), 0)::int as fit_free
+        coalesce(sum(slots) filter (where is_ready and (q.brings or coalesce(q.agent <> all(lacking_agents), true))), 0)::int as fit_slots,
+        coalesce(sum(free) filter (where is_ready and (q.brings or coalesce(q.agent <> all(lacking_agents), true))), 0)::int as fit_free
       from able where able.pool = q.pool) w`.execute(db)
   return rows
 }

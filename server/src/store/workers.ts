@@ -1,12 +1,20 @@
 import { sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { KnownModel } from '../contract/model.ts'
+import type { WorkerItem } from '../contract/worker.ts'
 import type { Db } from './db.ts'
+import { isOpenPool } from './pools.ts'
+import { visibleTo } from './runs.ts'
 import { json } from './storable.ts'
 
 export interface WorkerRegistration {
   worker_id: string
   pool: string
+  /** Name of its machine. */
+  host: string
+  /** Of this program. */
+  version: string
   /** Where the sandboxes of its backend can be reached; several workers may have one place. */
   place: string
   /** Runs it executes at once. */
@@ -22,8 +30,8 @@ export interface WorkerRegistration {
 
 export async function registerWorker(db: Db, worker: WorkerRegistration): Promise<void> {
   await sql`
-    insert into workers (worker_id, pool, place, slots, sandbox, models, lacking_agents, images)
-    values (${worker.worker_id}, ${worker.pool}, ${worker.place}, ${worker.slots}, ${worker.sandbox},
+    insert into workers (worker_id, pool, host, version, place, slots, sandbox, models, lacking_agents, images)
+    values (${worker.worker_id}, ${worker.pool}, ${worker.host}, ${worker.version}, ${worker.place}, ${worker.slots}, ${worker.sandbox},
       ${json(worker.models)}, ${[...worker.lacking_agents]}::text[],
       ${worker.images ? json(worker.images) : null}::jsonb)`.execute(db)
 }
@@ -92,7 +100,7 @@ export async function findLivingWorkers(db: Db, worker_ids: readonly string[]): 
 
 /** The worker has stopped in order and holds nothing. */
 export async function retireWorker(db: Db, worker_id: string): Promise<void> {
-  await sql`update workers set lost = true where worker_id = ${worker_id}`.execute(db)
+  await sql`update workers set lost = true, stopped = true where worker_id = ${worker_id}`.execute(db)
 }
 
 /** Embedded: the data directory's lock proves that no other process lives, so every older worker is gone. */
@@ -117,6 +125,36 @@ export async function countWorkers(db: Db): Promise<{ live: number; full: number
     db,
   )
   return found.rows[0] ?? { live: 0, full: 0 }
+}
+
+/** A worker as answers have it, but for its times. */
+export interface StoredWorker extends Omit<WorkerItem, 'started_at' | 'seen_at'> {
+  started_at: Date
+  seen_at: Date | null
+}
+
+/**
+ * The workers of the pools that the caller may use: those that live, and for an hour those that were lost. One more than `limit`
+ * where there are more. Of the runs they hold, those that the caller may see.
+ */
+export async function listWorkers(
+  db: Db,
+  { pool, limit }: { pool?: string | undefined; limit: number },
+  actor: Actor,
+): Promise<StoredWorker[]> {
+  const { rows } = await sql<StoredWorker>`
+    select w.worker_id, w.pool, w.host, w.version, w.sandbox, w.slots, w.started_at, w.seen_at, h.slots_busy, h.runs,
+      case when w.lost then 'lost' when w.draining then 'draining' when w.disk_full then 'disk_full' else 'ready' end as state
+    from workers w cross join lateral (
+      select count(*)::int as slots_busy, coalesce(jsonb_agg(
+        jsonb_build_object('run_id', r.run_id, 'title', r.title, 'state', r.state) order by r.run_id)
+        filter (where ${visibleTo(actor)}), '[]') as runs
+      from runs r where r.worker_id = w.worker_id) h
+    where not w.stopped and (not w.lost or h.slots_busy > 0
+        or coalesce(w.seen_at, w.started_at) > clock_timestamp() - interval '1 hour')
+      and ${isOpenPool(sql`w.pool`, actor)} ${pool === undefined ? sql`` : sql`and w.pool = ${pool}::text`}
+    order by w.lost, w.pool collate "C", w.started_at, w.worker_id limit ${limit + 1}::int`.execute(db)
+  return rows
 }
 
 /** Lost workers of a day ago that no run and no sandbox names: only their rows are left. */

@@ -85,6 +85,8 @@ export interface Reserve {
 }
 
 export interface WorkerSettings {
+  /** Of this program. */
+  version: string
   pool: string
   /** Where the sandboxes of its backend can be reached. */
   place: string

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { untilAway } from '../store/database-state.ts'
@@ -63,6 +64,8 @@ export async function startWorker(
   await registerWorker(store.db, {
     worker_id,
     pool: settings.pool,
+    host: hostname(),
+    version: settings.version,
     place: settings.place,
     slots: settings.slots,
     sandbox: base.backend.name,

@@ -5,6 +5,7 @@ import { answerComments } from './git-hosts-comments.ts'
 import {
   type Answer,
   bearerOf,
+  branchesOf,
   conflicts,
   defaultBranchOf,
   findGrant,
@@ -14,6 +15,7 @@ import {
   type Grant,
   type HostedPull,
   headOf,
+  listReachable,
   mayReach,
   mergeBranches,
 } from './hosted-repositories.ts'
@@ -25,12 +27,30 @@ export function answerGithub(state: GitHostState, url: URL, request: GitHostRequ
   if (token && request.method === 'POST') return makeToken(state, request, token[1] ?? '')
   const grant = findGrant(state, bearerOf(request))
   if (!grant) return { status: 401, body: { message: 'Bad credentials', status: '401' } }
+  const lists = /^\/(user\/repos|installation\/repositories)$/.exec(url.pathname)?.[1]
+  if (lists) {
+    const is_app = lists !== 'user/repos'
+    const account = is_app ? `${state.options.app?.account}/` : ''
+    const repositories = listReachable(state, grant)
+      .filter((path) => path.startsWith(account))
+      .map((full_name) => ({
+        ...{ full_name, private: true },
+        default_branch: defaultBranchOf(findRepository(state, full_name) ?? ''),
+      }))
+    return { status: 200, body: is_app ? { total_count: repositories.length, repositories } : repositories }
+  }
   const [, path = '', rest = ''] = /^\/repos\/([^/]+\/[^/]+)(\/.*)?$/.exec(url.pathname) ?? []
   const folder = mayReach(grant, path) ? findRepository(state, path) : null
   if (!folder) return NOT_FOUND
   if (rest === '') {
     const default_branch = defaultBranchOf(folder)
     return { status: 200, body: { full_name: path, default_branch, private: true } }
+  }
+  if (rest === '/branches') return { status: 200, body: branchesOf(folder).map((name) => ({ name })) }
+  const prefix = /^\/git\/matching-refs\/heads\/(.*)$/.exec(rest)?.[1]
+  if (prefix !== undefined) {
+    const names = branchesOf(folder, decodeURIComponent(prefix))
+    return { status: 200, body: names.map((name) => ({ ref: `refs/heads/${name}` })) }
   }
   const branch = /^\/branches\/(.+)$/.exec(rest)?.[1]
   if (branch) {
@@ -162,6 +182,8 @@ function makeToken(state: GitHostState, request: GitHostRequest, installation: s
     permissions?: Record<string, 'read' | 'write'>
   }
   const granted: Record<string, string> = app.permissions ?? { contents: 'write', pull_requests: 'write' }
+  // Every App has it.
+  granted.metadata ??= 'read'
   const lacking = Object.entries(permissions).some(
     ([name, level]) => granted[name] !== 'write' && granted[name] !== level,
   )

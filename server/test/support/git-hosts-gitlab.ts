@@ -3,23 +3,47 @@ import { git } from './git.ts'
 import {
   type Answer,
   bearerOf,
+  branchesOf,
   conflicts,
   defaultBranchOf,
   findGrant,
   findRepository,
   type GitHostRequest,
   type GitHostState,
+  type Grant,
   type HostedPull,
   headOf,
+  listReachable,
   mayReach,
   mergeBranches,
 } from './hosted-repositories.ts'
 
 const PROJECT_ID = 7
 
+const listProjects = (state: GitHostState, grant: Grant): Answer => ({
+  status: 200,
+  body: listReachable(state, grant).map((path_with_namespace) => ({
+    path_with_namespace,
+    default_branch: defaultBranchOf(findRepository(state, path_with_namespace) ?? ''),
+  })),
+})
+
+function listBranches(url: URL, folder: string): Answer {
+  const prefix = url.searchParams.get('search')?.replace(/^\^/, '')
+  return { status: 200, body: branchesOf(folder, prefix).map((name) => ({ name })) }
+}
+
+function showBranch(folder: string, name: string): Answer {
+  const commit = headOf(folder, name)
+  return commit
+    ? { status: 200, body: { name, commit: { id: commit } } }
+    : { status: 404, body: { message: '404 Branch Not Found' } }
+}
+
 export function answerGitlab(state: GitHostState, url: URL, request: GitHostRequest): Answer {
   const grant = findGrant(state, bearerOf(request))
   if (!grant) return { status: 401, body: { message: '401 Unauthorized' } }
+  if (url.pathname === '/projects') return listProjects(state, grant)
   const [, id = '', rest = ''] = /^\/projects\/([^/]+)(\/.*)?$/.exec(url.pathname) ?? []
   const path = decodeURIComponent(id)
   const folder = mayReach(grant, path) ? findRepository(state, path) : null
@@ -28,14 +52,9 @@ export function answerGitlab(state: GitHostState, url: URL, request: GitHostRequ
     const default_branch = defaultBranchOf(folder)
     return { status: 200, body: { id: PROJECT_ID, path_with_namespace: path, default_branch } }
   }
+  if (rest === '/repository/branches') return listBranches(url, folder)
   const branch = /^\/repository\/branches\/([^/]+)$/.exec(rest)?.[1]
-  if (branch) {
-    const name = decodeURIComponent(branch)
-    const commit = headOf(folder, name)
-    return commit
-      ? { status: 200, body: { name, commit: { id: commit } } }
-      : { status: 404, body: { message: '404 Branch Not Found' } }
-  }
+  if (branch) return showBranch(folder, decodeURIComponent(branch))
   if (rest === '/repository/merge_base') {
     const refs = url.searchParams.getAll('refs[]').map((ref) => headOf(folder, ref) ?? ref)
     try {

@@ -1,6 +1,6 @@
 /** What the stand-ins for git hosts have: repositories, tokens and pull requests. */
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, globSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GIT_ENV, git, makeRepository } from './git.ts'
 import { type LfsHost, pointerOf } from './lfs-host.ts'
@@ -117,6 +117,18 @@ export function findRepository({ options }: GitHostState, path: string): string 
   const folder = join(options.root, `${path}.git`)
   return existsSync(folder) ? folder : null
 }
+
+/** Paths of all that the token reaches. */
+export const listReachable = ({ options }: GitHostState, grant: Grant): string[] =>
+  globSync('*/*.git', { cwd: options.root })
+    .map((folder) => folder.replace(/\.git$/, ''))
+    .filter((path) => mayReach(grant, path))
+
+/** Its branches by name, those that begin so. */
+export const branchesOf = (folder: string, prefix = ''): string[] =>
+  git(folder, 'for-each-ref', '--format=%(refname:lstrip=2)', 'refs/heads')
+    .split('\n')
+    .filter((name) => name.startsWith(prefix))
 
 /** The commit of a branch; `null` where there is none. */
 export function headOf(folder: string, branch: string): string | null {

@@ -69,7 +69,15 @@ export async function addWorker(
   const { worker_id = randomUUID(), pool = POOL } = more
   const models = { models: [] }
   await registerWorker(db, {
-    ...{ place: 'a-place', slots: 8, sandbox: 'host', models, lacking_agents: [] },
+    ...{
+      host: 'a-host',
+      version: '0.0.0',
+      place: 'a-place',
+      slots: 8,
+      sandbox: 'host',
+      models,
+      lacking_agents: [],
+    },
     ...{ ...more, worker_id, pool },
   })
   return { worker_id, pool }

@@ -75,6 +75,7 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
       }),
       log: logger,
       settings: {
+        version: '0.0.0',
         pool,
         place: data_dir,
         slots: 4,

@@ -1,6 +1,7 @@
 import { plainText } from '../text/plain-text.ts'
-import { SelectField, TextField } from '../ui/field.tsx'
+import { SelectField } from '../ui/field.tsx'
 import { useChoices } from './choices.ts'
+import { RepositoryFields } from './repository-fields.tsx'
 import type { RunForm } from './run-form.ts'
 
 /** Where the run works: in an environment, in a repository of its own, or in an empty sandbox. */
@@ -36,32 +37,7 @@ export function PlaceChoice({
           </option>
         ))}
       </SelectField>
-      {form.environment ? null : (
-        <div className="grid grid-cols-[minmax(0,1fr)_8rem] gap-2">
-          <TextField
-            label="Repository"
-            list="repositories"
-            placeholder="https://github.com/owner/name"
-            maxLength={2000}
-            spellCheck={false}
-            value={form.repository}
-            onText={(repository) => set({ repository })}
-          />
-          <datalist id="repositories">
-            {repositories.map((url) => (
-              <option key={url} value={url} />
-            ))}
-          </datalist>
-          <TextField
-            label="Branch"
-            placeholder="default"
-            maxLength={256}
-            spellCheck={false}
-            value={form.ref}
-            onText={(ref) => set({ ref })}
-          />
-        </div>
-      )}
+      {form.environment ? null : <RepositoryFields form={form} set={set} known={repositories} />}
     </div>
   )
 }

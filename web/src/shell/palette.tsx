@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
 import { StateBadge } from '../ui/state-badge.tsx'
-import { MAKERS, PLACES } from './places.ts'
+import { MAKERS, PLACES, SERVICE_PLACES } from './places.ts'
 
 const ITEM =
   'flex items-center gap-3 rounded-md px-3 py-2 text-sm data-[selected=true]:bg-ink/6 cursor-pointer'
@@ -23,7 +23,7 @@ export function Palette({ close }: { close: () => void }) {
     placeholderData: (before) => before,
   })
   const isNamed = (name: string) => name.toLowerCase().includes(q.toLowerCase())
-  const places = [...PLACES, ...(may_write ? MAKERS : [])].filter(
+  const places = [...PLACES, ...SERVICE_PLACES, ...(may_write ? MAKERS : [])].filter(
     (place) => isNamed(place.label) || ('also' in place && q !== '' && isNamed(place.also)),
   )
   // Until the answer is there, Enter must not open a run that was found for fewer letters.

@@ -11,6 +11,12 @@ export const PLACES = [
   { to: '/keys', label: 'Access', also: 'API keys, identities, people, pools, audit log' },
 ] as const
 
+/** Pages of the service itself, which the menu of the person has besides. */
+export const SERVICE_PLACES = [
+  { to: '/workers', label: 'Workers', also: 'queue, waiting runs' },
+  { to: '/settings', label: 'Settings', also: 'configuration, environment variables' },
+] as const
+
 /** The pages where something new is made, which take a right to write. */
 export const MAKERS = [
   { to: '/new', label: 'New run' },

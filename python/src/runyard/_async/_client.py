@@ -29,10 +29,12 @@ from ._models import AsyncModels
 from ._networking import AsyncNetworking
 from ._pools import AsyncPools
 from ._principals import AsyncPrincipals
+from ._repositories import AsyncRepositories
 from ._runs import AsyncRuns
 from ._schedules import AsyncSchedules
 from ._secrets import AsyncSecrets
 from ._sessions import AsyncSessions
+from ._settings import AsyncSettingsResource
 from ._share_links import AsyncShareLinks
 from ._sign_in_links import AsyncSignInLinks
 from ._skills import AsyncSkills
@@ -40,6 +42,7 @@ from ._transport import AsyncTransport
 from ._triggers import AsyncTriggers
 from ._usage import AsyncUsageResource
 from ._webhooks import AsyncWebhooks
+from ._workers import AsyncWorkers
 
 
 class AsyncRunyard(AsyncEndpoints):
@@ -82,6 +85,9 @@ class AsyncRunyard(AsyncEndpoints):
     sign_in_links: AsyncSignInLinks
     audit_log: AsyncAuditLog
     webhooks: AsyncWebhooks
+    repositories: AsyncRepositories
+    settings: AsyncSettingsResource
+    workers: AsyncWorkers
 
     def __init__(
         self,
@@ -126,6 +132,9 @@ class AsyncRunyard(AsyncEndpoints):
         self.sign_in_links = AsyncSignInLinks(transport)
         self.audit_log = AsyncAuditLog(transport)
         self.webhooks = AsyncWebhooks(transport, self._webhook_secret)
+        self.repositories = AsyncRepositories(transport)
+        self.settings = AsyncSettingsResource(transport)
+        self.workers = AsyncWorkers(transport)
 
     @property
     def base_url(self) -> str:

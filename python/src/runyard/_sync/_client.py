@@ -30,10 +30,12 @@ from ._models import Models
 from ._networking import Networking
 from ._pools import Pools
 from ._principals import Principals
+from ._repositories import Repositories
 from ._runs import Runs
 from ._schedules import Schedules
 from ._secrets import Secrets
 from ._sessions import Sessions
+from ._settings import SettingsResource
 from ._share_links import ShareLinks
 from ._sign_in_links import SignInLinks
 from ._skills import Skills
@@ -41,6 +43,7 @@ from ._transport import Transport
 from ._triggers import Triggers
 from ._usage import UsageResource
 from ._webhooks import Webhooks
+from ._workers import Workers
 
 
 class Runyard(Endpoints):
@@ -83,6 +86,9 @@ class Runyard(Endpoints):
     sign_in_links: SignInLinks
     audit_log: AuditLog
     webhooks: Webhooks
+    repositories: Repositories
+    settings: SettingsResource
+    workers: Workers
 
     def __init__(
         self,
@@ -127,6 +133,9 @@ class Runyard(Endpoints):
         self.sign_in_links = SignInLinks(transport)
         self.audit_log = AuditLog(transport)
         self.webhooks = Webhooks(transport, self._webhook_secret)
+        self.repositories = Repositories(transport)
+        self.settings = SettingsResource(transport)
+        self.workers = Workers(transport)
 
     @property
     def base_url(self) -> str:

@@ -129,6 +129,81 @@ export const ACCESS_EXAMPLES = {
       page_info: LAST_PAGE,
     },
   },
+  listWorkers: {
+    client: 'workers.list',
+    answer: {
+      workers: [
+        {
+          ...{ worker_id: '01a20b41-7c1e-4e0b-9d0b-3f2f7a8b5c11', pool: 'default', state: 'ready' },
+          ...{ host: 'runner-1', version: '0.1.0', sandbox: 'docker', slots: 8, slots_busy: 1 },
+          runs: [{ run_id: RUN_ID, title: 'Fix the failing test', state: 'INPROGRESS' }],
+          ...{ started_at: '2026-11-24T08:00:02.117Z', seen_at: '2026-11-24T10:00:41.902Z' },
+        },
+      ],
+      has_more: false,
+    },
+  },
+  listRepositories: {
+    client: 'repositories.list',
+    query: { query: 'site' },
+    answer: {
+      repositories: [
+        {
+          ...{ url: 'https://github.com/acme/site', name: 'acme/site', host: 'github.com' },
+          ...{ is_private: true, default_branch: 'main', secret: 'GITHUB_TOKEN' },
+        },
+      ],
+      has_more: false,
+      notes: [],
+    },
+  },
+  listBranches: {
+    client: 'repositories.branches',
+    query: { repository: 'https://github.com/acme/site' },
+    answer: { default_branch: 'main', branches: ['main', 'next'], notes: [] },
+  },
+  listSettings: {
+    client: 'settings.list',
+    answer: {
+      version: '0.1.0',
+      settings: [
+        {
+          ...{ name: 'RUNYARD_SLOTS', value: '16', is_set: true, is_secret: false, source: 'environment' },
+          ...{ default: '8', meaning: 'runs this worker executes at once' },
+        },
+        {
+          ...{ name: 'ANTHROPIC_API_KEY', value: null, is_set: true, is_secret: true, source: 'environment' },
+          ...{ default: '', meaning: 'models of Anthropic' },
+        },
+      ],
+    },
+  },
+  getQueue: {
+    client: 'workers.queue',
+    answer: {
+      pools: [
+        {
+          ...{ name: 'gpu', queued_runs: 3, oldest_since: '2026-11-24T09:52:10.004Z' },
+          ...{ workers_ready: 1, slots: 2, slots_free: 0 },
+        },
+      ],
+      runs: [
+        {
+          ...{ run_id: RUN_ID, title: 'Train the ranker', creator: LENA },
+          queued_since: '2026-11-24T09:52:10.004Z',
+          waiting: {
+            ...{
+              reason: 'pool_busy',
+              message: 'All 2 slots of the pool "gpu" are busy.',
+              pool: 'gpu',
+              ahead: 0,
+            },
+          },
+        },
+      ],
+      has_more: false,
+    },
+  },
   createSignInLink: {
     client: 'signInLinks.create',
     body: { path: `/runs/${RUN_ID}` },

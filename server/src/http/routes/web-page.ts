@@ -25,6 +25,8 @@ const PATHS = [
   '/secrets/:scope/:name',
   '/skills',
   '/usage',
+  '/workers',
+  '/settings',
   '/keys',
   '/keys/audit',
   '/keys/identities/:uid',

@@ -1,0 +1,60 @@
+/** The pages about the service itself, in Chromium. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { findChromium } from './support/browser.ts'
+import { apiOf, startService, type TestService } from './support/service.ts'
+import { checkAccess, openPage } from './support/web-page.ts'
+
+const TOKEN = 'never-to-be-shown'
+const skip = findChromium() ? false : 'there is no Chromium on this machine'
+
+describe('the pages of the service', { skip }, () => {
+  let service: TestService
+  let api: ReturnType<typeof apiOf>
+
+  before(async () => {
+    service = await startService({ env: { RUNYARD_METRICS_TOKEN: TOKEN } })
+    api = apiOf(service)
+  })
+  after(async () => {
+    await service?.stop()
+  })
+
+  test('the workers and the queue are shown as they change', async () => {
+    await using opened = await openPage(service, { at: '/workers' })
+    const { page, complaints } = opened
+    const workers = page.getByRole('list', { name: 'Workers' })
+    await workers.getByText('Ready').waitFor()
+    await page.getByText('No run waits.').waitFor()
+    await checkAccess(page)
+    const run_id = await api.create({ prompt: 'x', title: 'Waits here', config: { worker_host: 'nobodys' } })
+    await page.getByRole('link', { name: 'Waits here' }).waitFor()
+    await page.getByText(/^No worker serves the pool "nobodys"/).waitFor()
+    await page.getByText('no worker is ready').waitFor()
+    await page.setViewportSize({ width: 380, height: 800 })
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await checkAccess(page)
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false)
+    await api.json('POST', `/agent/runs/${run_id}/cancel`)
+    await page.getByText('No run waits.').waitFor()
+    assert.deepEqual(complaints, [])
+  })
+
+  test('the settings are searched, and say what is set without showing secrets', async () => {
+    await using opened = await openPage(service, { at: '/settings', width: 380, dark: true })
+    const { page, complaints } = opened
+    const settings = page.getByRole('list', { name: 'Settings' })
+    const slots = settings.getByRole('listitem').filter({ hasText: 'RUNYARD_SLOTS' })
+    await slots.getByText('default', { exact: true }).waitFor()
+    await checkAccess(page)
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false)
+    await page.getByLabel('Only what is set').check()
+    const token = settings.getByRole('listitem').filter({ hasText: 'RUNYARD_METRICS_TOKEN' })
+    await token.getByText('set', { exact: true }).waitFor()
+    assert.equal(await slots.count(), 0)
+    await page.getByLabel('Search').fill('no such setting')
+    await page.getByText('No setting matches.').waitFor()
+    assert.doesNotMatch(await page.content(), new RegExp(TOKEN))
+    assert.deepEqual(complaints, [])
+  })
+})

@@ -53,10 +53,11 @@ export async function choosePlace(session: Session): Promise<Place> {
   return ask(session, top, own)
 }
 
-const remember = (top: string, answer: string) =>
-  runGit(['config', '--local', SETTING, answer], { directory: top })
+/** False where git cannot write it. */
+const remember = async (top: string, answer: string): Promise<boolean> =>
+  (await runGit(['config', '--local', SETTING, answer], { directory: top })).code === 0
 
-/** Has runs that are started in this checkout work in an environment, as if its person had chosen so. */
+/** Has runs that are started in this checkout work in an environment, as if its person had chosen so. False where git cannot write it. */
 export const rememberEnvironment = (top: string, name: string) => remember(top, `${ENVIRONMENT}${name}`)
 
 /** The top folder of the checkout here; null where there is none. */
@@ -80,7 +81,7 @@ async function ask(session: Session, top: string, own: OwnRepository): Promise<P
     { value: NOTHING, label: 'In no repository' },
   ])
   if (answer === null) return {}
-  await remember(top, answer)
+  if (!(await remember(top, answer))) note(session, 'This folder cannot remember it: git config failed.')
   if (answer === NOTHING) return {}
   return answer === REPOSITORY
     ? useRepository(session, own)
@@ -99,7 +100,7 @@ const note = ({ output }: Session, text: string): void => output.note(output.col
 const forFlag = (repository: EnvironmentRepository): EnvironmentRepository =>
   repository.local_path === undefined ? repository : { local_path: repository.local_path }
 
-export const describeRepository = ({ url, local_path, ref }: EnvironmentRepository): string =>
+const describeRepository = ({ url, local_path, ref }: EnvironmentRepository): string =>
   `${url === undefined ? local_path : nameRepository(url)}${ref === undefined ? '' : ` at ${ref}`}`
 
 /** Whether an environment has this repository, at whatever ref. */
@@ -136,9 +137,10 @@ export async function findOwn(session: Session, top: string): Promise<OwnReposit
   if (isOpenedHere(session, top)) return { repository: { local_path: top, ref: branch ?? head }, missing }
   const remote = await findRemote(top, branch)
   if (remote === null) return null
-  const url = await read(top, ['remote', 'get-url', remote])
+  const written = await read(top, ['remote', 'get-url', remote])
+  const url = written === null ? null : withoutUser(written)
   // A folder, or an address that no other machine has.
-  if (url === null || /^(?:[./~]|file:)/.test(url)) return null
+  if (url === null || /^file:/i.test(url) || !/^(?:[a-z][a-z\d+.-]*:\/\/|[^/:]+:)/i.test(url)) return null
   const pushed = await findPushed(top, { remote, branch, head })
   return {
     repository: { url, ...(pushed.ref === undefined ? {} : { ref: pushed.ref }) },
@@ -152,6 +154,15 @@ function isOpenedHere({ connection }: Session, top: string): boolean {
   if (file === undefined || !file.endsWith(join('.runyard', 'client.json'))) return false
   const served = realpathSync(dirname(dirname(file)))
   return served === top || top.startsWith(join(served, '/'))
+}
+
+/** Some write their token into the address, or have git put it there: it goes nowhere, and is not shown. */
+function withoutUser(address: string): string {
+  const url = URL.parse(address)
+  if (!url || !/^https?:$/.test(url.protocol) || !(url.username || url.password)) return address
+  url.username = ''
+  url.password = ''
+  return url.href
 }
 
 async function findRemote(top: string, branch: string | null): Promise<string | null> {

@@ -73,7 +73,6 @@ async function explainRefusal(error: unknown, address: string): Promise<Error> {
     return new CommandFailure((await readDetail(answer)) ?? `${address} answers ${answer.status}.`, {
       ...{ hint: 'try again in a minute', exit_code: EXIT.unreachable, cause: error },
     })
-  if ('code' in error && error.code === 'OAUTH_TIMEOUT') return nobodyAllowedIt()
   if ('error' in error) {
     if (error.error === 'access_denied') return new CommandFailure('The login was refused on the page.')
     if (error.error === 'expired_token') return nobodyAllowedIt()

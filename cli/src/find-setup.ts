@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
 import stripJsonComments from 'strip-json-comments'
@@ -33,7 +33,7 @@ const LANGUAGES: ReadonlyArray<readonly Rule[]> = [
     [
       'yarn.lock',
       (files) =>
-        files.has('.yarnrc.yml')
+        files.has('.yarnrc.yml') || /^yarn@(?!1\.)/.test(namedManager(files))
           ? `npx --yes --package ${packageManager(files, '@yarnpkg/cli-dist')} yarn install --immutable`
           : 'npx --yes yarn@1 install --frozen-lockfile',
     ],
@@ -48,7 +48,11 @@ const LANGUAGES: ReadonlyArray<readonly Rule[]> = [
     ['poetry.lock', always(`${VENV} poetry && .venv/bin/poetry install`)],
     ['Pipfile.lock', always(`${VENV} pipenv && .venv/bin/pipenv install --dev`)],
     ['requirements.txt', always(`${VENV} -r requirements.txt`)],
-    ['pyproject.toml', always(`${VENV} -e .`)],
+    // Many hold settings of tools alone.
+    [
+      'pyproject.toml',
+      (files) => (/^\[(project|build-system)\]/m.test(files.read('pyproject.toml')) ? `${VENV} -e .` : null),
+    ],
     ['setup.py', always(`${VENV} -e .`)],
   ],
   [['go.mod', always('go mod download')]],
@@ -88,13 +92,13 @@ export function findSetup(directory: string): FoundSetup {
   }
   const found: FoundSetup['found'] = []
   const container = readDevContainer(files)
-  if (container.command) found.push({ file: container.file, says: container.command })
-  const installs = container.command ? [] : LANGUAGES.flatMap((rules) => findInstall(files, rules))
+  const own = container.commands.map((says) => ({ file: container.file, says }))
+  const installs = own.length > 0 ? own : LANGUAGES.flatMap((rules) => findInstall(files, rules))
   found.push(...installs)
   const image = container.image ?? readDockerfile(files) ?? readWorkflows(directory) ?? readVersion(files)
   if (image) found.push({ file: image.file, says: `image ${image.docker_image}` })
   return {
-    setup_commands: container.command ? [container.command] : installs.map(({ says }) => says),
+    setup_commands: installs.map(({ says }) => says),
     ...(image ? { docker_image: image.docker_image } : {}),
     found,
   }
@@ -117,14 +121,19 @@ function readObject(text: string): Record<string, unknown> {
 }
 
 const dependsOnOthers = (files: Reader): boolean => {
-  const { dependencies, devDependencies } = readObject(files.read('package.json'))
-  return [dependencies, devDependencies].some((of) => Object.keys(of ?? {}).length > 0)
+  const { dependencies, devDependencies, workspaces } = readObject(files.read('package.json'))
+  return [dependencies, devDependencies, workspaces].some((of) => Object.keys(of ?? {}).length > 0)
+}
+
+/** As `packageManager` says it. */
+function namedManager(files: Reader): string {
+  const { packageManager: named } = readObject(files.read('package.json'))
+  return typeof named === 'string' ? named : ''
 }
 
 /** `pnpm@9.1.0` by `packageManager`, which may end in a checksum; the newest where it says nothing. */
 function packageManager(files: Reader, published: string): string {
-  const { packageManager: named } = readObject(files.read('package.json'))
-  const version = /^(?:pnpm|yarn)@(\d[\w.-]*)/.exec(typeof named === 'string' ? named : '')?.[1]
+  const version = /^(?:pnpm|yarn)@(\d[\w.-]*)/.exec(namedManager(files))?.[1]
   return version ? `${published}@${version}` : published
 }
 
@@ -133,28 +142,41 @@ interface FoundImage {
   docker_image: string
 }
 
-/** Its image, and its command after making it where that is one for a shell. */
-function readDevContainer(files: Reader): { file: string; command?: string; image?: FoundImage } {
+/** Its image, and its commands after making it. */
+function readDevContainer(files: Reader): { file: string; commands: string[]; image?: FoundImage } {
   const file = DEV_CONTAINERS.find(files.has) ?? ''
-  if (!file) return { file }
-  const { image, postCreateCommand: command } = readObject(files.read(file))
+  if (!file) return { file, commands: [] }
+  const { image, postCreateCommand: after } = readObject(files.read(file))
+  // A line for a shell, the words of one, or several with names.
+  const several = typeof after === 'object' && !Array.isArray(after) ? Object.values(after ?? {}) : [after]
   return {
     file,
-    ...(typeof command === 'string' && command.trim() ? { command: command.trim() } : {}),
+    commands: several.flatMap((each) => {
+      const line = Array.isArray(each) ? each.map((word) => quote(String(word))).join(' ') : each
+      return typeof line === 'string' && isPlain(line) ? [line.trim()] : []
+    }),
     ...(typeof image === 'string' && isImage(image) ? { image: { file, docker_image: image } } : {}),
   }
 }
 
+const quote = (word: string): string =>
+  /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+
+/** What is shown is what is run: no second line behind a comment, nothing that turns text around. */
+const isPlain = (line: string): boolean =>
+  line.trim() !== '' && !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(line.trim())
+
 /** What the first stage is made from: the one that builds, and has the tools. */
 function readDockerfile(files: Reader): FoundImage | null {
-  const [, name] = /^\s*FROM\s+(?:--\S+\s+)*(\S+)/im.exec(files.read('Dockerfile')) ?? []
+  const [, name] = /(?<!\\\r?\n)^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S+)/im.exec(files.read('Dockerfile')) ?? []
   return name && isImage(name) && name !== 'scratch' ? { file: 'Dockerfile', docker_image: name } : null
 }
 
 /** The container that a job of a workflow runs in. */
 function readWorkflows(directory: string): FoundImage | null {
   const folder = join(directory, WORKFLOWS)
-  const names = existsSync(folder) ? readdirSync(folder).filter((name) => /\.ya?ml$/.test(name)) : []
+  const is_folder = statSync(folder, { throwIfNoEntry: false })?.isDirectory()
+  const names = is_folder ? readdirSync(folder).filter((name) => /\.ya?ml$/.test(name)) : []
   for (const name of names.sort().slice(0, MOST_WORKFLOWS)) {
     const docker_image = containerOf(readText(join(folder, name)))
     if (docker_image) return { file: `${WORKFLOWS}/${name}`, docker_image }
@@ -193,12 +215,15 @@ function readVersion(files: Reader): FoundImage | null {
 /** Not one that is put together when it is built, as `$BASE` is. */
 const isImage = (name: string): boolean => /^[a-z0-9][\w./:@-]*$/.test(name)
 
-/** As far as anybody writes such a file by hand. */
-const MOST_CHARACTERS = 1024 ** 2
+/** As much as anybody writes by hand into such a file. */
+const MOST_BYTES = 1024 ** 2
 
+/** Empty for what is no file, too large, or not to be read. */
 function readText(file: string): string {
   try {
-    return readFileSync(file, 'utf8').slice(0, MOST_CHARACTERS)
+    const found = statSync(file)
+    const is_read = found.isFile() && found.size <= MOST_BYTES
+    return is_read ? readFileSync(file, 'utf8').replace(/^\ufeff/, '') : ''
   } catch {
     return ''
   }

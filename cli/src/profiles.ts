@@ -55,7 +55,10 @@ export function readProfiles(environment: NodeJS.ProcessEnv): Profiles {
   }
 }
 
-/** Stores a login, and uses it from now on. With `keyring` its key goes to the system's, where there is one; says where it went. */
+/**
+ * Stores a login, and uses it from now on. With `keyring` its key goes to the system's, where there is one; says where it went.
+ * Where it cannot be stored, everything is as it was.
+ */
 export function saveProfile(
   environment: NodeJS.ProcessEnv,
   { name, base_url, api_key, made_here }: Omit<Profile, 'file'>,
@@ -64,29 +67,41 @@ export function saveProfile(
   const id = randomUUID()
   const is_kept = keyring && keepInKeyring(id, api_key, environment)
   const key: StoredKey = is_kept ? { keyring: id } : { api_key }
-  change(environment, ({ profiles }) => {
-    forgetKey(profiles[name])
-    return { current: name, profiles: { ...profiles, [name]: { base_url, ...key, made_here } } }
-  })
+  let before: StoredProfile | undefined
+  try {
+    change(environment, ({ profiles }) => {
+      before = profiles[name]
+      return { current: name, profiles: { ...profiles, [name]: { base_url, ...key, made_here } } }
+    })
+  } catch (error) {
+    if (is_kept) forgetInKeyring(id)
+    throw error
+  }
+  forgetKey(before)
   return is_kept ? 'keyring' : 'file'
 }
 
-const forgetKey = (profile: StoredProfile | undefined): void => {
-  if (profile && 'keyring' in profile) forgetInKeyring(profile.keyring)
-}
+/** False where its key is in a keyring that cannot be reached. */
+const forgetKey = (profile: StoredProfile | undefined): boolean =>
+  profile && 'keyring' in profile ? forgetInKeyring(profile.keyring) : true
 
 export const chooseProfile = (environment: NodeJS.ProcessEnv, name: string): void =>
   change(environment, (stored) => ({ ...stored, current: name }))
 
-/** The others stay. Of these none is used until one is chosen, unless it is the only one. */
-export function removeProfile(environment: NodeJS.ProcessEnv, name: string): void {
+/**
+ * The others stay. Of these none is used until one is chosen, unless it is the only one. False where the key stays in a keyring that
+ * cannot be reached.
+ */
+export function removeProfile(environment: NodeJS.ProcessEnv, name: string): boolean {
+  let removed: StoredProfile | undefined
   change(environment, ({ current, profiles }) => {
-    const { [name]: removed, ...others } = profiles
-    forgetKey(removed)
+    const { [name]: one, ...others } = profiles
+    removed = one
     const [only, ...more] = Object.keys(others)
     const next = current === name ? (more.length === 0 ? only : undefined) : current
     return { ...(next === undefined ? {} : { current: next }), profiles: others }
   })
+  return forgetKey(removed)
 }
 
 function change(environment: NodeJS.ProcessEnv, to: (stored: Stored) => Stored): void {

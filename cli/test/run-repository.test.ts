@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { RunItem } from '@runyard/client'
 import { makeRepository } from '../../server/test/support/git.ts'
+import type { TestService } from '../../server/test/support/service.ts'
 import { nameRepository } from '../src/repository-option.ts'
 import { Home, printedBy } from './runyard.ts'
 
@@ -18,8 +19,9 @@ const git = (...args: string[]): string =>
 const last = async (): Promise<RunItem> =>
   JSON.parse((await home.run(['get', '@last', '-o', 'json'])).stdout) as RunItem
 
+let service: TestService
 before(async () => {
-  await home.serve({ env: { RUNYARD_LOCAL_REPOS: home.directory } })
+  service = await home.serve({ env: { RUNYARD_LOCAL_REPOS: home.directory, RUNYARD_IMAGES: 'debian:*' } })
   makeRepository(shop)
 }, LIMIT)
 after(() => home.remove(), LIMIT)
@@ -143,11 +145,14 @@ test(
     }
     assert.deepEqual(JSON.parse((await init('--dry-run')).stdout), config)
     const unasked = await init()
-    assert.deepEqual([unasked.code, /runyard init --yes makes it/.test(unasked.stderr)], [2, true])
+    assert.deepEqual([unasked.code, /Without a terminal, --yes is needed/.test(unasked.stderr)], [2, true])
     writeFileSync(join(app, '.nvmrc'), '22')
     const made = await init('--yes')
     assert.equal(made.code, 0, made.stderr)
-    assert.match(made.stderr, /Environment web-shop, with \/\S+web-shop\npackage-lock\.json: npm ci\n/)
+    assert.match(
+      made.stderr,
+      /^Environment web-shop\nrepository: \/\S+web-shop, at its default branch\nsetup: npm ci \(package-lock\.json\)\n/,
+    )
     const again = await init('--yes')
     assert.deepEqual([again.code, /There is an environment web-shop already/.test(again.stderr)], [2, true])
     const { code, stderr } = await home.run(['run', block('true'), '--detach'], { directory: app })
@@ -155,6 +160,44 @@ test(
     await home.run(['cancel', '@last'])
   },
 )
+
+test('init takes options before what it found, and shows what it makes', LIMIT, async () => {
+  const app = join(home.directory, 'web-shop')
+  const options = ['--name', 'other', '--repo', 'acme/thing', '--setup', 'make other', '--image', 'debian:13']
+  const made = await home.run(['init', '--yes', '-o', 'json', ...options], { directory: app })
+  assert.equal(made.code, 0, made.stderr)
+  assert.match(
+    made.stderr,
+    /^Environment other\nrepository: acme\/thing, .*\nsetup: make other\nimage: debian:13\n/,
+  )
+  const refused = await home.run(['init', '--yes', '--name', 'third', '--image', 'node:22'], {
+    directory: app,
+  })
+  assert.deepEqual([refused.code, /does not allow the image node:22/.test(refused.stderr)], [1, true])
+  const { config } = JSON.parse(made.stdout)
+  assert.deepEqual([config.setup_commands, config.docker_image], [['make other'], 'debian:13'])
+})
+
+test('a token in the address of a remote is neither shown nor sent', LIMIT, async () => {
+  const app = join(home.directory, 'secret-shop')
+  makeRepository(app)
+  // Not the folder that the service was started in.
+  execFileSync('git', [
+    '-C',
+    app,
+    'remote',
+    'add',
+    'origin',
+    'https://bob:ghp_TOKEN@git.example.com/acme/shop.git',
+  ])
+  const environment = { RUNYARD_BASE_URL: service.base_url, RUNYARD_API_KEY: service.api_key }
+  const told = await home.run(['init', '--dry-run'], { directory: app, environment })
+  assert.deepEqual(JSON.parse(told.stdout).repositories, [{ url: 'https://git.example.com/acme/shop.git' }])
+  const run = await home.run(['run', block('true'), '--detach'], { directory: app, environment })
+  assert.match(run.stderr, /--repo https:\/\/git\.example\.com\/acme\/shop\.git/)
+  assert(!`${told.stdout}${told.stderr}${run.stdout}${run.stderr}`.includes('TOKEN'))
+  await home.run(['cancel', '@last'])
+})
 
 test('of a run whose setup failed, diff says that its agent never began', LIMIT, async () => {
   await home.run(['env', 'create', 'broken', '--repo', './shop', '--setup', 'false'])

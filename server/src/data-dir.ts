@@ -45,10 +45,14 @@ export function prepareDataDir(data_dir: string): void {
   }
 }
 
+const GITIGNORE = '.gitignore'
+
 /** `dev` is started in people's checkouts, and whoever adds everything would publish the keys. */
 function hideFromGit(data_dir: string): void {
+  // A folder with other things is somebody's checkout, perhaps.
+  if (readdirSync(data_dir).length > 0 && !isOurs(data_dir)) return
   try {
-    writeFileSync(join(data_dir, '.gitignore'), '*\n', { flag: 'wx' })
+    writeFileSync(join(data_dir, GITIGNORE), '*\n', { flag: 'wx' })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
@@ -111,11 +115,8 @@ function mustBeClosed(data_dir: string): boolean {
   const { mode, uid: owner } = statSync(data_dir)
   if (owner !== uid) throw refuse(data_dir, OTHERS(owner, uid))
   if ((mode & 0o077) === 0) return false
-  const names = readdirSync(data_dir)
-  if (
-    (mode & STICKY) !== 0 ||
-    (names.length > 0 && !OURS.some((path) => existsSync(join(data_dir, ...path))))
-  ) {
+  const names = readdirSync(data_dir).filter((name) => name !== GITIGNORE)
+  if ((mode & STICKY) !== 0 || (names.length > 0 && !isOurs(data_dir))) {
     throw refuse(
       data_dir,
       'is used for other things too, and a data directory is closed to all other users. Choose an empty one',
@@ -123,6 +124,8 @@ function mustBeClosed(data_dir: string): boolean {
   }
   return true
 }
+
+const isOurs = (data_dir: string): boolean => OURS.some((path) => existsSync(join(data_dir, ...path)))
 
 /** Takes a tree away from other users. PGlite makes the files of a new database readable and writable for all. */
 export function closeTree(path: string): void {

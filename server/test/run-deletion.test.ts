@@ -6,6 +6,7 @@ import type { AuditEntry } from '../src/contract/audit-log.ts'
 import type { ErrorBody } from '../src/contract/error.ts'
 import type { ListRunsResponse, RunItem } from '../src/contract/run.ts'
 import type { DeleteRunsResponse } from '../src/contract/run-deletion.ts'
+import { RunState } from '../src/contract/state.ts'
 import type { Usage } from '../src/contract/usage.ts'
 import { Housekeeping } from '../src/housekeeping/housekeeping.ts'
 import type { Db } from '../src/store/db.ts'
@@ -298,6 +299,8 @@ onFace('deleted runs', (service) => {
       // Fields that leave no run out are none.
       [{ execution_location: 'REMOTE' }, /There is no filter/],
       [{ archived: 'all', metadata: {} }, /There is no filter/],
+      [{ q: ' ' }, /There is no filter/],
+      [{ state: RunState.options }, /There is no filter/],
       [{ needs_attention: false }, /needs_attention: must be true/],
       [{ factory_only: false, state: ['FAILED'] }, /factory_only: must be true/],
       [{ all: true, state: ['FAILED'] }, /all: is for no filter/],

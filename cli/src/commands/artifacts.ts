@@ -4,7 +4,7 @@ import type { ArtifactResponse, RunItem } from '@runyard/client'
 import type { Command } from 'commander'
 import { currentProcess, resolvePath } from '../current-process.ts'
 import { download, safeFileName } from '../download.ts'
-import { CommandFailure } from '../failure.ts'
+import { CommandFailure, explain, usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { openBrowser } from '../open-browser.ts'
 import { describeArtifact, formatSize } from '../run-text.ts'
@@ -59,7 +59,12 @@ export function addArtifactCommands(program: Command): void {
     if (output.format === 'json') return output.json({ run_id, artifacts })
     if (output.format === 'ndjson') return artifacts.forEach(output.json)
     if (artifacts.length === 0) return output.note('The run has made nothing that is kept.')
-    for (const artifact of artifacts) output.line(oneLine(describeArtifact(artifact)))
+    for (const artifact of artifacts) {
+      const [uid] = keptAs(artifact)
+      const described = oneLine(describeArtifact(artifact))
+      // Of a patch only the size of its changes is said elsewhere.
+      output.line(uid === undefined || described.startsWith(uid) ? described : `${uid}  ${described}`)
+    }
   })
 
   addClientOptions(
@@ -77,19 +82,32 @@ export function addArtifactCommands(program: Command): void {
     const uids = artifacts.flatMap(keptAs)
     if (uids.length === 0) throw new CommandFailure('The run has made no files that are kept.')
     const folder = to ?? `runyard-${shortId(run_id)}`
-    mkdirSync(resolvePath(folder), { recursive: true })
-    const taken = new Set<string>()
+    makeFolder(folder)
+    const found: ArtifactResponse[] = []
+    for (const uid of uids) found.push(await client.artifacts.retrieve(uid))
+    const names = giveNames(found.map(({ data }) => data.filename))
     const saved: Array<ArtifactResponse & { file: string }> = []
+    const failures: string[] = []
     // One after the other: a run may have made gigabytes.
-    for (const uid of uids) {
-      const artifact = await client.artifacts.retrieve(uid)
-      const file = join(folder, freeName(artifact.data.filename, taken))
-      await download(artifact, file, { force, output })
-      saved.push({ ...artifact, file })
-      if (output.format === 'text') output.line(`${file} (${formatSize(artifact.data.size_bytes)})`)
-      if (output.format === 'ndjson') output.json({ ...artifact, file })
+    for (const [at, { artifact_uid }] of found.entries()) {
+      const file = join(folder, names[at] ?? artifact_uid)
+      try {
+        // Asked for again: a link ends in some minutes.
+        const artifact = await client.artifacts.retrieve(artifact_uid)
+        await download(artifact, file, { force, output })
+        saved.push({ ...artifact, file })
+        if (output.format === 'text') output.line(`${file} (${formatSize(artifact.data.size_bytes)})`)
+        if (output.format === 'ndjson') output.json({ ...artifact, file })
+      } catch (error) {
+        failures.push(`${file}: ${oneLine(explain(error).message)}`)
+      }
     }
     if (output.format === 'json') output.json({ run_id, artifacts: saved })
+    for (const failure of failures) output.note(output.colors.red(failure))
+    if (failures.length > 0)
+      throw new CommandFailure(`${failures.length} of ${found.length} files were not saved.`, {
+        hint: 'files that are there are replaced by --force',
+      })
   })
 
   addClientOptions(
@@ -132,13 +150,32 @@ const keptAs = ({ artifact_type, data }: RunItem['artifacts'][number]): string[]
   return 'artifact_uid' in data && data.artifact_uid ? [data.artifact_uid] : []
 }
 
-/** A name that none of the others has, on file systems without case, too: several files of a run may be called the same. */
-function freeName(filename: string, taken: Set<string>): string {
-  const name = safeFileName(filename)
-  const [extension = ''] = /\.\w{1,10}$/.exec(name) ?? []
-  const stem = name.slice(0, name.length - extension.length)
-  let free = name
-  for (let count = 2; taken.has(free.toLowerCase()); count += 1) free = `${stem}-${count}${extension}`
-  taken.add(free.toLowerCase())
-  return free
+/** Throws for a place where a file is, or that nobody may write to. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(resolvePath(folder), { recursive: true })
+  } catch (error) {
+    throw usageFailure(`${folder} cannot be made: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+/**
+ * Names of which no two are the same, on file systems without case, too. Files that are called the same keep their name but for the
+ * later ones, and those get no name that another one has.
+ */
+function giveNames(filenames: readonly string[]): string[] {
+  const safe = filenames.map(safeFileName)
+  const reserved = new Set(safe.map((name) => name.toLowerCase()))
+  const given = new Set<string>()
+  return safe.map((name) => {
+    const [extension = ''] = /\.\w{1,10}$/.exec(name) ?? []
+    const stem = name.slice(0, name.length - extension.length)
+    let free = name
+    for (let count = 2; given.has(free.toLowerCase()); count += 1) {
+      const next = `${stem}-${count}${extension}`
+      if (!reserved.has(next.toLowerCase())) free = next
+    }
+    given.add(free.toLowerCase())
+    return free
+  })
 }

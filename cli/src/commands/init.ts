@@ -1,13 +1,8 @@
 import { basename } from 'node:path'
-import {
-  APIError,
-  type Environment,
-  type EnvironmentRepository,
-  type EnvironmentRequest,
-} from '@runyard/client'
+import { APIError, type Environment, type EnvironmentRequest } from '@runyard/client'
 import type { Command } from 'commander'
 import { askChoice } from '../ask.ts'
-import { describeRepository, findOwn, findTop, rememberEnvironment } from '../checkout-repository.ts'
+import { findOwn, findTop, type OwnRepository, rememberEnvironment } from '../checkout-repository.ts'
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts'
 import { type FoundSetup, findSetup } from '../find-setup.ts'
 import { oneLine } from '../one-line.ts'
@@ -26,7 +21,7 @@ export function addInitCommand(program: Command): void {
       .command('init')
       .summary('make an environment for the repository of this folder')
       .description(
-        'Looks at the files of the git checkout here (lock files, Dockerfile, dev container, workflows), shows what runs would need, and makes an environment of it. Runs that are started in this folder use it from then on. Options say what it cannot see, or take the place of what it found. Nothing of the repository is run or changed.',
+        'Looks at the files of the git checkout here (lock files, Dockerfile, dev container, workflows), shows what runs would need, and makes an environment of it. Runs that are started in this folder use it from then on. Options add to what it finds, or come before it. Nothing of the repository is run or changed.',
       )
       .option('-n, --name <name>', 'of the environment; default: the name of the repository')
       .option('-y, --yes', 'make it without asking')
@@ -44,17 +39,15 @@ async function init({ yes = false, dryRun = false, ...options }: InitOptions): P
   const session = openSession(options)
   const { output } = session
   const own = await findOwn(session, top)
-  if (own === null)
+  if (own === null && !options.repo)
     throw usageFailure(
-      'The server cannot get at this repository: it has no commit, or no remote on another machine.',
-      'push it somewhere first, or start `runyard dev` in this folder',
+      'The server cannot get at this repository: it has no commit, or no remote that is the only one or called origin.',
+      'name its address: runyard init --repo URL',
     )
-  const setup = findSetup(top)
-  // Its runs begin where the repository is then, not at the branch that somebody was on today.
-  const { ref: _, ...repository } = own.repository
-  const config = await buildConfig(options.name, options, asConfig(repository, setup))
+  const found = findSetup(top)
+  const config = await buildConfig(options.name ?? nameOf(own, top), options, asConfig(own, found))
   if (dryRun) return output.json(config)
-  if (output.format === 'text') show(session, config.name, repository, setup)
+  show(session, config, found)
   const taken = await findByName(session, config.name)
   if (taken)
     throw usageFailure(
@@ -62,36 +55,52 @@ async function init({ yes = false, dryRun = false, ...options }: InitOptions): P
       'change it by `runyard env update`, or make another one: runyard init --name NAME',
     )
   if (!yes && !(await mayMake(session, config.name))) return output.note('Nothing was made.')
-  const environment = await create(session, config)
-  await rememberEnvironment(top, environment.config.name)
-  if (output.format !== 'text') return output.json(environment)
-  output.line(oneLine(output.terminal ? environment.config.name : environment.uid))
-  for (const each of own.missing) output.note(output.colors.yellow(`! ${oneLine(each)}`))
-  output.note('Created. Runs that you start in this folder use it: runyard run "…"')
+  const environment = await create(session, config, options)
+  const is_remembered = await rememberEnvironment(top, environment.config.name)
+  if (output.format === 'text')
+    output.line(oneLine(output.terminal ? environment.config.name : environment.uid))
+  else output.json(environment)
+  for (const each of own?.missing ?? []) output.note(output.colors.yellow(`! ${oneLine(each)}`))
+  output.note(
+    is_remembered
+      ? 'Created. Runs that you start in this folder use it: runyard run "…"'
+      : 'Created. This folder cannot remember it, since git config failed: runyard run "…" --env NAME',
+  )
 }
 
+/** Of the repository, or of the folder where that has no name. */
+function nameOf(own: OwnRepository | null, top: string): string {
+  const { url, local_path } = own?.repository ?? {}
+  return basename((url === undefined ? local_path : nameRepository(url)) ?? top)
+}
+
+/** Its runs begin where the repository is then, not at the branch that somebody was on today. */
 function asConfig(
-  repository: EnvironmentRepository,
+  own: OwnRepository | null,
   { setup_commands, docker_image }: FoundSetup,
-): EnvironmentRequest {
-  const place = repository.url === undefined ? repository.local_path : nameRepository(repository.url)
+): Partial<EnvironmentRequest> {
+  const { ref: _, ...repository } = own?.repository ?? {}
   return {
-    ...{ name: basename(place ?? ''), repositories: [repository] },
+    ...(own ? { repositories: [repository] } : {}),
     ...(setup_commands.length > 0 ? { setup_commands } : {}),
     ...(docker_image ? { docker_image } : {}),
   }
 }
 
-function show(
-  { output }: Session,
-  name: string,
-  repository: EnvironmentRepository,
-  { found }: FoundSetup,
-): void {
+/** What will be made, and which file said it. */
+function show({ output }: Session, config: EnvironmentRequest, { found }: FoundSetup): void {
   const { bold, dim } = output.colors
-  output.note(`Environment ${bold(oneLine(name))}, with ${oneLine(describeRepository(repository))}`)
-  for (const { file, says } of found) output.note(`${dim(`${oneLine(file)}:`)} ${oneLine(says)}`)
-  if (found.length === 0)
+  const { repositories = [], setup_commands = [], docker_image } = config
+  const line = (name: string, value: string, said = value) => {
+    const file = found.find(({ says }) => says === said)?.file
+    output.note(`${name} ${oneLine(value)}${file ? ` ${dim(`(${oneLine(file)})`)}` : ''}`)
+  }
+  output.note(`Environment ${bold(oneLine(config.name))}`)
+  for (const { url, local_path, ref } of repositories)
+    line('repository:', `${url ?? local_path}, at ${ref ?? 'its default branch'}`)
+  for (const command of setup_commands) line('setup:', command)
+  if (docker_image) line('image:', docker_image, `image ${docker_image}`)
+  if (setup_commands.length === 0)
     output.note(dim('No file says what has to be installed: its runs begin with the repository alone.'))
 }
 
@@ -104,7 +113,7 @@ async function findByName({ client }: Session, name: string): Promise<Environmen
 
 /** Who is not asked has to say --yes: what is made is for the whole team. */
 async function mayMake({ output }: Session, name: string): Promise<boolean> {
-  if (!output.interactive) throw usageFailure('Nobody can be asked here.', 'runyard init --yes makes it')
+  if (!output.interactive) throw usageFailure('Without a terminal, --yes is needed.', 'runyard init --yes')
   const answer = await askChoice('Make this environment?', [
     { value: 'yes', label: `Make ${oneLine(name)}` },
     { value: 'no', label: 'Make nothing' },
@@ -113,15 +122,23 @@ async function mayMake({ output }: Session, name: string): Promise<boolean> {
   return answer === 'yes'
 }
 
-/** An image that this server does not allow is left out, and said. */
-async function create({ client, output }: Session, config: EnvironmentRequest): Promise<Environment> {
+/** An image that was found and that this server does not allow is left out, and said. */
+async function create(
+  { client, output }: Session,
+  config: EnvironmentRequest,
+  { image, file, name }: ConfigOptions,
+): Promise<Environment> {
   try {
     return await client.environments.create(config)
   } catch (error) {
+    if (!(error instanceof APIError)) throw error
     const { docker_image, ...others } = config
-    if (!(error instanceof APIError) || error.status !== 400 || !docker_image) throw error
-    if (!error.message.includes(docker_image)) throw error
-    output.note(output.colors.yellow(`! ${oneLine(error.message)} Its runs use the server's own image.`))
-    return client.environments.create(others)
+    const is_found = docker_image !== undefined && image === undefined && file === undefined
+    if (is_found && error.code === 'feature_not_available') {
+      output.note(output.colors.yellow(`! ${oneLine(error.message)} Its runs use the server's own image.`))
+      return client.environments.create(others)
+    }
+    if (error.status !== 400 || name !== undefined || !/^(?:--)?name\b/.test(error.message)) throw error
+    throw usageFailure(`An environment cannot be called ${oneLine(config.name)}.`, 'runyard init --name NAME')
   }
 }

@@ -12,6 +12,7 @@ import { describeOwner, findOwnKey } from '../own-key.ts'
 import {
   chooseProfile,
   isProfileName,
+  type KeyPlace,
   type Profile,
   readProfiles,
   removeProfile,
@@ -126,15 +127,18 @@ async function login(
       `give another --profile NAME, or end that one first: runyard logout ${name}`,
     )
   const api_key = withKey ? await readKey(output) : await loginByPage(address, output, browser)
-  const findOwner = () => findOwnKey(new Runyard({ apiKey: api_key, baseURL: base_url }), api_key)
-  // A key that was typed may be wrong. One that the page gave is stored first: nobody else could revoke it.
-  const typed = withKey ? await findOwner() : null
+  const client = new Runyard({ apiKey: api_key, baseURL: base_url })
+  // A key that was typed may be wrong, and is looked at before it is stored.
+  const typed = withKey ? await findOwnKey(client, api_key) : null
   // Read before it is replaced: the keyring forgets it then.
   const earlier = before?.made_here ? { base_url, api_key: readKeyOf(before) } : null
-  const place = saveProfile(env, { name, base_url, api_key, made_here: !withKey }, { keyring })
-  const own = typed ?? (await findOwner())
+  const place = await save(client, { name, base_url, api_key, made_here: !withKey }, { keyring })
   // Nobody else has it.
-  if (earlier) await revoke(earlier).catch(() => {})
+  if (earlier && !(await isEnded(earlier)))
+    output.note(
+      'The key of the earlier login could not be revoked, and still works: runyard keys revoke ends it.',
+    )
+  const own = typed ?? (await findOwnKey(client, api_key))
   if (format !== 'text')
     output.json({ name, base_url, principal: own.principal, role: own.role, key_in: place })
   else {
@@ -187,6 +191,32 @@ function readAddress(given: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }
 
+/** Stores a login. Where it cannot, it revokes a key that the page gave: nobody else knows of it. */
+async function save(
+  client: Runyard,
+  profile: Omit<Profile, 'file'>,
+  { keyring }: { keyring: boolean },
+): Promise<KeyPlace> {
+  try {
+    return saveProfile(currentProcess().env, profile, { keyring })
+  } catch (error) {
+    if (profile.made_here)
+      await findOwnKey(client, profile.api_key)
+        .then(({ key_id }) => client.apiKeys.revoke(key_id))
+        .catch(() => {})
+    const reason = error instanceof Error ? error.message : String(error)
+    throw error instanceof CommandFailure
+      ? error
+      : new CommandFailure(`The login cannot be stored: ${reason}.`, { cause: error })
+  }
+}
+
+const isEnded = (connection: Connection): Promise<boolean> =>
+  revoke(connection).then(
+    () => true,
+    (error) => error instanceof APIError && error.status === 401 && connection.api_key !== '',
+  )
+
 /** Empty where the keyring does not give it: no server takes that. */
 function readKeyOf(profile: Profile): string {
   try {
@@ -218,10 +248,11 @@ async function logout(
     )
   const profile = findProfile(profiles, name)
   const is_revoked = profile.made_here && !forget && (await endKey(profile))
-  removeProfile(env, name)
+  const is_forgotten = removeProfile(env, name)
   if (format !== 'text') return output.json({ name, base_url: profile.base_url, revoked: is_revoked })
   output.note(`Logged out of ${profile.base_url}.`)
   if (!is_revoked) output.note('Its key still works: runyard keys revoke ends it.')
+  if (!is_forgotten) output.note("The system's keyring cannot be reached, and still holds the key.")
 }
 
 /** Revokes the key; true also where it did not work any more. Throws where it may still work: then it must not be forgotten. */

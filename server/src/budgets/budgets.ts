@@ -53,11 +53,11 @@ export const BUDGETS = {
     ...{ most: 120, beyond: REFUSED },
   },
   logins: {
-    ...{ name: 'Logins asked for by `runyard login`', unit: 'a minute', of: 'address' },
-    ...{ most: 10, beyond: REFUSED },
+    ...{ name: 'Logins begun', unit: 'a minute', of: 'address, /48 of IPv6' },
+    ...{ most: 30, beyond: REFUSED },
   },
   login_questions: {
-    ...{ name: 'Questions whether a login was allowed', unit: 'a minute', of: 'login' },
+    ...{ name: 'Polls of a login', unit: 'a minute', of: 'login' },
     ...{ most: 60, beyond: '`slow_down`' },
   },
   noted_refusals: {

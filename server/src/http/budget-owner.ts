@@ -35,6 +35,10 @@ export function blockOf(address: string): string {
     .join(':')}::/${groups * 16}`
 }
 
+/** The same of a customer, who has a /48 of IPv6 at most: for what is kept, of which each machine of it could have its share. */
+export const siteOf = (address: string): string =>
+  blockOf(address).replace(/^((?:[\da-f]+:){3})[\da-f]+::\/64$/, '$1:/48')
+
 /** Who has one IPv4 address has 2^80 of IPv6 by 6to4 (RFC 3056), and others by Teredo (RFC 4380) and translators (RFC 6052, 6145). */
 function embeddedIpv4(read: ipaddr.IPv6): number[] | null {
   const { parts } = read

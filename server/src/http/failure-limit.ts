@@ -11,10 +11,13 @@ export interface FailureLimit {
   refuse(request: FastifyRequest): Promise<void>
 }
 
-/** `detail`: what there were too many of. What is right goes on working from the address. */
+/** `detail`: what there were too many of. `groupOf`: which addresses are one; default: those of one machine. */
 export function createFailureLimit(
   detail: string,
-  { most }: Pick<Budget, 'most'> = BUDGETS.keyless_failures,
+  {
+    most,
+    groupOf = blockOf,
+  }: Pick<Budget, 'most'> & { groupOf?: (address: string) => string } = BUDGETS.keyless_failures,
 ): FailureLimit {
   const failures = new RateLimiterMemory({ points: most, duration: 60 })
   const tooMany = ({ msBeforeNext }: RateLimiterRes): AppError =>
@@ -25,13 +28,13 @@ export function createFailureLimit(
   return {
     async count({ ip }) {
       try {
-        await failures.consume(blockOf(ip))
+        await failures.consume(groupOf(ip))
       } catch (limit) {
         throw limit instanceof RateLimiterRes ? tooMany(limit) : limit
       }
     },
     async refuse({ ip }) {
-      const found = await failures.get(blockOf(ip))
+      const found = await failures.get(groupOf(ip))
       if (found && found.consumedPoints > most) throw tooMany(found)
     },
   }

@@ -10,7 +10,7 @@ import { removeInParts } from './remove-in-parts.ts'
 export const LOGIN_LIFETIME_S = 600
 /** Seconds between two questions of a program whether its login was granted. */
 export const ASK_INTERVAL_S = 2
-/** At one time; nobody has to say who they are to ask for one. A hundred addresses could hold them all. */
+/** At one time; nobody has to say who they are to ask for one. One network holds 300 of them at most. */
 const MOST_OPEN = 10_000
 /** Without vowels and what is taken for another letter, as RFC 8628 (6.1) recommends: 25 bits, within ten minutes. */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ'

@@ -2,9 +2,16 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../contract/actor.ts'
 import { kindOfReference, NO_ENVIRONMENT } from '../contract/environment-name.ts'
 import { AppError } from '../contract/error.ts'
-import { type ListRunsQuery, ME, SORT_KEYS, type SortKey, type TaskStatus } from '../contract/run.ts'
+import {
+  type ListRunsQuery,
+  ME,
+  RunSourceType,
+  SORT_KEYS,
+  type SortKey,
+  TaskStatus,
+} from '../contract/run.ts'
 import { idsBeginningWith, isUuid, runIdIn } from '../contract/run-id.ts'
-import { type RunState, TERMINAL_STATES, UNFINISHED_STATES } from '../contract/state.ts'
+import { RunState, TERMINAL_STATES, UNFINISHED_STATES } from '../contract/state.ts'
 import { brokenCursor, decodeCursor, encodeCursor, isMoment, isPlainText } from './cursor.ts'
 import type { Db } from './db.ts'
 import { findEnvironmentId } from './environments.ts'
@@ -173,6 +180,10 @@ export async function matching(db: Db, query: ListRunsQuery, actor: Actor): Prom
   return filtersOf({ ...query, environment_id: await resolveEnvironment(db, query.environment_id) }, actor)
 }
 
+/** A list of everything that there is leaves nothing out. */
+const unlessWhole = <T>(list: T[] | undefined, all: readonly T[]): T[] | undefined =>
+  list && all.every((one) => list.includes(one)) ? undefined : list
+
 /** Whether the filter leaves out any run that the caller may see. */
 export const leavesRunsOut = (query: ListRunsQuery, actor: Actor): boolean =>
   filtersOf({ ...query, environment_id: query.environment_id }, actor).length > 1
@@ -190,12 +201,15 @@ function filtersOf(
     ...(archived === 'all'
       ? []
       : [archived === 'true' ? sql`r.archived_at is not null` : sql`r.archived_at is null`]),
-    ...given(query.state, (states) => sql`r.state = any(${states}::text[])`),
+    ...given(unlessWhole(query.state, RunState.options), (states) => sql`r.state = any(${states}::text[])`),
     ...given(query.name, (name) => sql`r.name = ${name}`),
     ...given(query.model_id, (model_id) => sql`r.model_id = ${model_id}`),
     ...given(query.creator, (uid) => sql`r.creator_id = ${asPrincipal(uid, actor)}`),
     ...given(query.executor, (uid) => sql`r.principal_id = ${asPrincipal(uid, actor)}`),
-    ...given(query.source, (sources) => sql`r.source = any(${sources}::text[])`),
+    ...given(
+      unlessWhole(query.source, RunSourceType.options),
+      (sources) => sql`r.source = any(${sources}::text[])`,
+    ),
     // Every run executes on a worker, none on the caller's machine.
     ...(query.execution_location === 'LOCAL' ? [sql`false`] : []),
     ...given(query.created_after, (time) => sql`r.created_at > ${time}::timestamptz`),
@@ -204,9 +218,11 @@ function filtersOf(
     ...given(query.environment_id, (uid) =>
       uid === NO_ENVIRONMENT ? sql`r.environment_id is null` : sql`r.environment_id = ${uid}`,
     ),
-    ...given(
-      query.skill ?? query.skill_spec,
-      (skill) => sql`left(r.skill_spec, 512) collate "C" = left(${skill}, 512) and r.skill_spec = ${skill}`,
+    ...[query.skill, query.skill_spec].flatMap((skill) =>
+      given(
+        skill,
+        (spec) => sql`left(r.skill_spec, 512) collate "C" = left(${spec}, 512) and r.skill_spec = ${spec}`,
+      ),
     ),
     // The second condition lets the partial index serve the first.
     ...given(
@@ -227,7 +243,9 @@ function filtersOf(
       return sql`(${INDEXED} >= ${end} and ${INDEXED} < ${`${end}g`} and right(r.run_id::text, ${suffix.length}) = ${suffix})`
     }),
     ...(query.needs_attention ? [NEEDS_ATTENTION] : []),
-    ...given(query.task_status, (statuses) => hasTaskStatus(statuses, actor)),
+    ...given(unlessWhole(query.task_status, TaskStatus.options), (statuses) =>
+      hasTaskStatus(statuses, actor),
+    ),
     ...given(
       query.automation_id,
       (id) => sql`r.metadata @> ${json({ automation_id: id })} and r.metadata <> '{}'`,
@@ -252,7 +270,7 @@ function filtersOf(
     ...(Object.keys(query.metadata ?? {}).length > 0
       ? [sql`r.metadata @> ${json(query.metadata)} and r.metadata <> '{}'`]
       : []),
-    ...given(query.q || undefined, (text) => {
+    ...given(query.q?.trim() ? query.q : undefined, (text) => {
       const run_id = runIdIn(text)
       const worded = sql`(r.title || ' ' || left(r.prompt, 2048) || ' ' || coalesce(r.skill_spec, '')) ilike ${`%${escapeLike(text)}%`}`
       return run_id === null ? worded : sql`(r.run_id = ${run_id}::uuid or ${worded})`

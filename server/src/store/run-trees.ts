@@ -109,21 +109,10 @@ export async function countDeletable(db: Db, query: ListRunsQuery, actor: Actor)
   return rows[0] ?? { count: 0, open: 0 }
 }
 
-/**
- * The runs of a filter that stay because they, or a run below them, have not ended. Found from those that have not, which are few:
- * whoever deletes a hundred thousand by calls of 200 asks each time.
- */
+/** As many as these of a filter stay: they, or a run below them, have not ended. */
 export async function countOpen(db: Db, query: ListRunsQuery, actor: Actor): Promise<number> {
-  const filter = await matching(db, query, actor)
   const { rows } = await sql<{ open: number }>`
-    with unsettled as materialized (
-      select r.run_id, r.ancestor_run_ids, r.parent_run_id from runs r
-      where r.worker_id is not null or r.debug is not null or r.state = any(${UNSETTLED_STATES}::text[]))
-    select count(*)::int as open from runs r
-    where r.run_id in (
-        select run_id from unsettled
-        union select unnest(ancestor_run_ids) from unsettled where parent_run_id is not null)
-      and ${deletable(filter, actor)}`.execute(db)
+    select count(*)::int as open from runs r where ${await isOpen(db, query, actor)}`.execute(db)
   return rows[0]?.open ?? 0
 }
 
@@ -134,12 +123,28 @@ export async function findDeletable(
   actor: Actor,
   { which, most }: { which: 'ended' | 'open'; most: number },
 ): Promise<string[]> {
-  const filter = await matching(db, query, actor)
+  const condition =
+    which === 'open'
+      ? await isOpen(db, query, actor)
+      : sql`${deletable(await matching(db, query, actor), actor)} and ${HAS_ENDED}`
   const { rows } = await sql<{ run_id: string }>`
-    select r.run_id from runs r
-    where ${deletable(filter, actor)} and ${which === 'ended' ? HAS_ENDED : sql`not (${HAS_ENDED})`}
-    order by r.run_id limit ${most}::int`.execute(db)
+    select r.run_id from runs r where ${condition} order by r.run_id limit ${most}::int`.execute(db)
   return rows.map(({ run_id }) => run_id)
+}
+
+/**
+ * Found from the runs that have not ended, which are few: whoever deletes a hundred thousand by calls of 200 asks for these each
+ * time.
+ */
+async function isOpen(db: Db, query: ListRunsQuery, actor: Actor): Promise<RawBuilder<boolean>> {
+  const filter = deletable(await matching(db, query, actor), actor)
+  return sql`r.run_id in (
+      with unsettled as materialized (
+        select r.run_id, r.ancestor_run_ids, r.parent_run_id from runs r
+        where r.worker_id is not null or r.debug is not null or r.state = any(${UNSETTLED_STATES}::text[]))
+      select run_id from unsettled
+      union select unnest(ancestor_run_ids) from unsettled where parent_run_id is not null)
+    and ${filter}`
 }
 
 /**

@@ -13,7 +13,7 @@ import {
   takeLogin,
 } from '../../store/device-logins.ts'
 import { unauthenticated } from '../auth.ts'
-import { ownerOf } from '../budget-owner.ts'
+import { ownerOf, siteOf } from '../budget-owner.ts'
 import type { Services } from '../context.ts'
 import { createFailureLimit } from '../failure-limit.ts'
 import { requireOwnPage } from '../own-page.ts'
@@ -58,7 +58,10 @@ export function serveDeviceLogin(app: FastifyInstance, services: Services): void
 
 /** What the program asks, without a key. */
 function serveProgram(scope: FastifyInstance, { store, settings, audit }: Services): void {
-  const begun = createFailureLimit('Too many logins were asked for from this address.', BUDGETS.logins)
+  const begun = createFailureLimit('Too many logins were asked for from this network.', {
+    ...BUDGETS.logins,
+    groupOf: siteOf,
+  })
   // In memory: what asks without a pause costs no question to the database.
   const questions = new RateLimiterMemory({ points: BUDGETS.login_questions.most / 6, duration: 10 })
   const failures = createFailureLimit('Too many questions about unknown logins from this address.')
@@ -73,7 +76,13 @@ function serveProgram(scope: FastifyInstance, { store, settings, audit }: Servic
     await begun.count(request)
     const login = await createLogin(store.db, { client_name, address: request.ip })
     if (!login)
-      throw new AppError('resource_unavailable', 'Too many logins wait to be granted. Try again in a minute.')
+      throw new AppError(
+        'resource_unavailable',
+        'Too many logins wait to be granted. Try again in a minute.',
+        {
+          headers: { 'retry-after': '60' },
+        },
+      )
     const page = `${settings.public_url}/device`
     return sendUnkept(reply, 200, {
       ...login,
@@ -91,12 +100,15 @@ function serveProgram(scope: FastifyInstance, { store, settings, audit }: Servic
     const device_code = form.get('device_code')
     if (!device_code) return refuse(reply, 'invalid_request', 'device_code: is missing.')
     if (!form.get('client_id')) return refuse(reply, 'invalid_request', 'client_id: is missing.')
-    await failures.refuse(request)
-    const is_early = await questions.consume(device_code.slice(0, 100)).then(
+    // As its clients understand it: they wait, and ask again.
+    const is_early = await Promise.all([
+      failures.refuse(request),
+      questions.consume(device_code.slice(0, 100)),
+    ]).then(
       () => false,
       () => true,
     )
-    if (is_early) return refuse(reply, 'slow_down', `Ask each ${ASK_INTERVAL_S} seconds at most.`)
+    if (is_early) return refuse(reply, 'slow_down', `Ask once in ${ASK_INTERVAL_S} seconds at most.`)
     const login = await takeLogin(store.db, device_code)
     switch (login.status) {
       case 'pending':
@@ -104,7 +116,7 @@ function serveProgram(scope: FastifyInstance, { store, settings, audit }: Servic
       case 'refused':
         return refuse(reply, 'access_denied', 'The login was refused on the page.')
       case 'unknown':
-        await failures.count(request)
+        await failures.count(request).catch(() => {})
         return refuse(reply, 'expired_token', 'There is no such login, or no longer.')
       case 'granted': {
         const { key, actor, client_name } = login

@@ -606,6 +606,11 @@ class InterruptedEventData(WireModel):
     by: str | None = None
 
 
+class ListScheduleTimesResponse(WireModel):
+    next_runs: list[datetime]
+    """The next three times."""
+
+
 class ListSkillsResponseNotRefreshed(WireModel):
     name: str
     uid: str

@@ -46,6 +46,7 @@ const COMMANDS = [
   ['schedule', 'create', 'name', 'prompt', '--cron', '0 9 * * *'],
   ['schedule', 'update', SCHEDULE, '--cron', '0 9 * * *'],
   ['schedule', 'pause', SCHEDULE],
+  ['schedule', 'times', '0 9 * * *'],
   ['schedule', 'run', SCHEDULE],
   ['schedule', 'run', SCHEDULE, '--wait'],
   ['schedule', 'delete', SCHEDULE],

@@ -904,6 +904,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/schedule-times": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the next times of a cron expression
+         * @description When a schedule with it would be due next. What a schedule would be refused for is refused.
+         */
+        get: operations["listScheduleTimes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/schedules": {
         parameters: {
             query?: never;
@@ -3219,6 +3239,10 @@ export interface components {
         ListSchedulesResponse: {
             page_info: components["schemas"]["PageInfo"];
             schedules: components["schemas"]["ScheduledAgentItem"][];
+        };
+        ListScheduleTimesResponse: {
+            /** @description The next three times. */
+            next_runs: string[];
         };
         ListSecretsResponse: {
             page_info: components["schemas"]["PageInfo"];
@@ -11393,6 +11417,94 @@ export interface operations {
             };
             /** @description This `Idempotency-Key` was used with another body. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listScheduleTimes: {
+        parameters: {
+            query: {
+                /** @description Five fields (minute, hour, day of month, month, day of week), or six with seconds before them, such as `0 9 * * 1-5`. */
+                cron_schedule: string;
+                /** @description In which the cron expression is read: an IANA name. Default `UTC`. */
+                time_zone?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListScheduleTimesResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

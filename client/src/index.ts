@@ -129,6 +129,8 @@ export {
   type ListRunsResponse,
   type ListSchedulesParams,
   type ListSchedulesResponse,
+  type ListScheduleTimesParams,
+  type ListScheduleTimesResponse,
   type ListSecretsParams,
   type ListSecretsResponse,
   type ListSettingsResponse,

@@ -6,6 +6,8 @@ import type {
   DeleteScheduleResponse,
   ListFiringsParams,
   ListSchedulesParams,
+  ListScheduleTimesParams,
+  ListScheduleTimesResponse,
   ScheduledAgentItem,
   ScheduleFiring,
   UpdateScheduleRequest,
@@ -72,6 +74,15 @@ export class Schedules {
   resume(schedule_id: string, options?: RequestOptions): APIPromise<ScheduledAgentItem> {
     const path = pathOf(schedule_id, 'resume')
     return requestJson(this.#transport, { method: 'POST', path }, options)
+  }
+
+  /** The next three times of a cron expression, before there is a schedule. What one would be refused for: `BadRequestError`. */
+  times(params: ListScheduleTimesParams, options?: RequestOptions): APIPromise<ListScheduleTimesResponse> {
+    return requestJson(
+      this.#transport,
+      { method: 'GET', path: '/agent/schedule-times', query: params },
+      options,
+    )
   }
 
   /**

@@ -195,6 +195,10 @@ export type ListTriggerDeliveriesParams = Sendable<
   NonNullable<operations['listTriggerDeliveries']['parameters']['query']>
 >
 export type ListShareLinksParams = Sendable<NonNullable<operations['listShareLinks']['parameters']['query']>>
+export type ListScheduleTimesResponse = Schemas['ListScheduleTimesResponse']
+export type ListScheduleTimesParams = Sendable<
+  NonNullable<operations['listScheduleTimes']['parameters']['query']>
+>
 export type ListFiringsParams = Sendable<NonNullable<operations['listFirings']['parameters']['query']>>
 export type ListPoolsParams = Sendable<NonNullable<operations['listPools']['parameters']['query']>>
 export type ListPrincipalsParams = Sendable<NonNullable<operations['listPrincipals']['parameters']['query']>>

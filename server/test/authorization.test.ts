@@ -176,6 +176,10 @@ const ROWS: Record<OperationId, Row> = {
   updateSchedule: { ask: ofSchedule('', YEARLY), ...ownWrite(200) },
   pauseSchedule: { ask: ofSchedule('/pause', {}), ...ownWrite(200) },
   resumeSchedule: { ask: ofSchedule('/resume', {}), ...ownWrite(200) },
+  listScheduleTimes: {
+    ask: () => ({ path: '/agent/schedule-times?cron_schedule=0%209%20*%20*%20*' }),
+    ...same(200),
+  },
   runSchedule: { ask: ofSchedule('/run', {}), ...ownWrite(200) },
   deleteSchedule: { ask: ofSchedule(), ...ownWrite(200) },
   listFirings: { ask: ofSchedule('/firings'), ...own(200) },

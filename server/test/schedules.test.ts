@@ -47,6 +47,24 @@ onEitherService('schedules', (service) => {
     assert.equal((await create({})).time_zone, 'UTC')
   })
 
+  test('the next times of an expression are told before there is a schedule', async () => {
+    const { admin } = service()
+    const path = (cron: string, zone = 'Asia/Tokyo') =>
+      `/agent/schedule-times?cron_schedule=${encodeURIComponent(cron)}&time_zone=${zone}`
+    const { next_runs } = await admin.json<{ next_runs: string[] }>('GET', path('0 9 1 1 *'))
+    const made = await create({ time_zone: 'Asia/Tokyo' })
+    assert.deepEqual(next_runs, made.next_runs)
+    for (const [cron, zone, says] of [
+      ['daily', 'UTC', /^cron_schedule: must have five fields/],
+      ['0 9 * * *', 'Berlin', /^time_zone: must be/],
+      ['0 0 30 2 *', 'UTC', /^cron_schedule: /],
+    ] as const) {
+      const [status, detail] = await refusal(admin.call('GET', path(cron, zone)))
+      assert.deepEqual([status, says.test(detail)], [400, true], detail)
+    }
+    await admin.json('DELETE', `/agent/schedules/${made.id}`)
+  })
+
   test('one that runs, runs: its runs execute and are found by it', async () => {
     const { admin } = service()
     const agent_config = { harness: { type: 'runbook' } }

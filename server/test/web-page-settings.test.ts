@@ -434,6 +434,8 @@ describe('the pages of settings', { skip }, () => {
     await page.getByRole('alert').filter({ hasText: 'cron_schedule' }).waitFor()
     await checkAccess(page)
     await page.getByLabel('When').fill('*/10 * * * * *')
+    await page.getByText(/^Would run /).waitFor()
+    await checkAccess(page)
     await page.getByRole('button', { name: 'Create the schedule' }).click()
     await page.getByRole('heading', { name: 'often' }).waitFor()
     assert.equal(await page.getByRole('list', { name: 'Next times' }).getByRole('listitem').count(), 3)

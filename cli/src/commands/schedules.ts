@@ -126,6 +126,19 @@ export function addScheduleCommands(program: Command): void {
 
   addClientOptions(
     group
+      .command('times <expression>')
+      .description('Shows the next three times of a cron expression, such as "0 9 * * 1-5".')
+      .option('--time-zone <zone>', 'where that is the time; default: UTC'),
+  ).action(async (cron_schedule: string, options: ClientOptions & { timeZone?: string }) => {
+    const { client, output } = openSession(options)
+    const { timeZone: time_zone } = options
+    const times = await client.schedules.times({ cron_schedule, ...(time_zone ? { time_zone } : {}) })
+    if (output.format !== 'text') return output.json(times)
+    for (const time of times.next_runs) output.line(formatMoment(time, time_zone ?? 'UTC'))
+  })
+
+  addClientOptions(
+    group
       .command('run <schedule>')
       .description('Has a schedule, by name or id, run at once, paused or not. Its next time stays.')
       .option('-w, --wait', 'watch the run')

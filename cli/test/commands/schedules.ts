@@ -80,6 +80,14 @@ test('what it did stands in its history, and list finds its runs', LIMIT, async 
   assert.match((await home.run(['get', run_id ?? ''])).stdout, /\nschedule +Often \(/)
 })
 
+test('the times of an expression are shown before there is a schedule', LIMIT, async () => {
+  const times = await schedule('times', '0 9 * * 1-5', '--time-zone', 'Asia/Tokyo')
+  assert.match(times.stdout, /^(\w{3}, \d+ \w{3} \d{4}, 09:00 GMT\+9\n){3}$/)
+  const wrong = await schedule('times', 'daily')
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.stderr, /must have five fields/)
+})
+
 test('one runs at once when it is asked to, and says so when it does not', LIMIT, async () => {
   await schedule(
     'create',

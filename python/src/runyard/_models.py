@@ -636,6 +636,11 @@ class ListRepositoriesResponse(WireModel):
     """What could not be found out, as sentences: a host that does not answer, a token that has ended."""
 
 
+class ListScheduleTimesResponse(WireModel):
+    next_runs: list[datetime]
+    """The next three times."""
+
+
 class ListSkillsResponseNotRefreshed(WireModel):
     name: str
     uid: str

@@ -556,6 +556,14 @@ class ListSchedulesParams(RequestOptions, total=False):
     """`next_cursor` of the page before."""
 
 
+class ListScheduleTimesParams(RequestOptions, total=False):
+    """Of which cron expression."""
+
+    cron_schedule: Required[str]
+    time_zone: str | None
+    """In which it is read: an IANA name. Default `UTC`."""
+
+
 class ListFiringsParams(RequestOptions, total=False):
     """Page size of what a schedule did."""
 

@@ -7,6 +7,8 @@ import {
   ListFiringsResponse,
   ListSchedulesQuery,
   ListSchedulesResponse,
+  ListScheduleTimesQuery,
+  ListScheduleTimesResponse,
   ScheduledAgentItem,
   ScheduleFiring,
   UpdateScheduleRequest,
@@ -42,6 +44,18 @@ export const SCHEDULE_ROUTES = {
     target: { field: 'id', param: 'schedule_id' },
     response: ScheduledAgentItem,
     errors: writing,
+  }),
+  listScheduleTimes: define({
+    method: 'GET',
+    path: '/agent/schedule-times',
+    summary: 'List the next times of a cron expression',
+    description:
+      'When a schedule with it would be due next. What a schedule would be refused for is refused.',
+    tag: 'Schedules',
+    query: ListScheduleTimesQuery,
+    status: 200,
+    response: ListScheduleTimesResponse,
+    errors: ['invalid_request', ...reading],
   }),
   getSchedule: define({ ...found, method: 'GET', path, summary: 'Get a schedule', errors: reading }),
   updateSchedule: define({

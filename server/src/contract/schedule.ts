@@ -138,6 +138,15 @@ export const ListSchedulesResponse = z
   .meta({ id: 'ListSchedulesResponse' })
 export type ListSchedulesResponse = z.infer<typeof ListSchedulesResponse>
 
+export const ListScheduleTimesQuery = z.object({
+  cron_schedule: asked.cron_schedule,
+  time_zone: asked.time_zone,
+})
+
+export const ListScheduleTimesResponse = z
+  .object({ next_runs: z.array(Timestamp).meta({ description: 'The next three times.' }) })
+  .meta({ id: 'ListScheduleTimesResponse' })
+
 export const FiringOutcome = z.enum(['created', 'skipped', 'failed'])
 export type FiringOutcome = z.infer<typeof FiringOutcome>
 

@@ -115,6 +115,7 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   updateSchedule: { path: '/agent/schedules/{schedule}', body: { ...YEARLY, enabled: true } },
   pauseSchedule: { path: '/agent/schedules/{schedule}/pause' },
   resumeSchedule: { path: '/agent/schedules/{schedule}/resume', body: {} },
+  listScheduleTimes: { path: '/agent/schedule-times?cron_schedule=0%209%20*%20*%20*' },
   runSchedule: { path: '/agent/schedules/{schedule}/run', body: {} },
   listFirings: { path: '/agent/schedules/{schedule}/firings' },
   deleteSchedule: { path: '/agent/schedules/{schedule}' },

@@ -81,6 +81,7 @@ const DEEDS: Record<string, string> = {
   deleteSchedule: 'delete a schedule',
   pauseSchedule: 'pause a schedule',
   resumeSchedule: 'resume a schedule',
+  listScheduleTimes: 'read the times of a cron expression',
   runSchedule: 'run a schedule now',
   listFirings: 'read the history of a schedule',
   createTrigger: 'make a trigger',

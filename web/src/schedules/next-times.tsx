@@ -32,3 +32,8 @@ export function NextTimes({ times, time_zone }: { times: readonly string[]; time
     </div>
   )
 }
+
+/** The same in one line. */
+export function TimesIn({ times, time_zone }: { times: readonly string[]; time_zone: string }) {
+  return <span className="tabular">{times.map((time) => sayMoment(time, time_zone)).join(' · ')}</span>
+}

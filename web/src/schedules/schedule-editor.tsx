@@ -11,6 +11,7 @@ import { AreaField, SelectField, TextField } from '../ui/field.tsx'
 import { Fold } from '../ui/fold.tsx'
 import { SettingsForm } from '../ui/settings-form.tsx'
 import { creationOf, formOf, isWhole, type ScheduleForm, updateOf } from './schedule-form.ts'
+import { TypedTimes } from './typed-times.tsx'
 
 const OVERLAPS = { skip: 'Start none', allow: 'Start one more', cancel: 'Cancel the earlier one' } as const
 const CATCH_UPS = { latest: 'Start one run', skip: 'Start none' } as const
@@ -44,6 +45,7 @@ export function ScheduleEditor({ schedule }: { schedule: ScheduledAgentItem | un
       <ScheduleFields
         form={form}
         is_new={!schedule}
+        is_changed={form.cron !== schedule?.cron_schedule || form.zone !== schedule.time_zone}
         set={(change) => setForm((now) => ({ ...now, ...change }))}
       />
     </SettingsForm>
@@ -53,10 +55,13 @@ export function ScheduleEditor({ schedule }: { schedule: ScheduledAgentItem | un
 function ScheduleFields({
   form,
   is_new,
+  is_changed,
   set,
 }: {
   form: ScheduleForm
   is_new: boolean
+  /** Its times are not those that it has. */
+  is_changed: boolean
   set: (change: Partial<ScheduleForm>) => void
 }) {
   const { all } = useIdentityChoices()
@@ -88,6 +93,7 @@ function ScheduleFields({
           onText={(zone) => set({ zone })}
         />
       </div>
+      {is_changed ? <TypedTimes cron={form.cron} zone={form.zone} /> : null}
       <AreaField
         label="Prompt"
         rows={5}

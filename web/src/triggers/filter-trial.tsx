@@ -1,13 +1,11 @@
 import type { Trigger } from '@runyard/client'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
 import { Ago } from '../ui/moment.tsx'
 import { Rows } from '../ui/page-head.tsx'
 import { Problem } from '../ui/problem.tsx'
-
-const PAUSE_MS = 500
+import { useSettled } from '../ui/use-settled.ts'
 
 /** What the filter as it is typed would have done with the newest deliveries; nothing while it is the one that is saved. */
 export function FilterTrial({ trigger, filter }: { trigger: Trigger; filter: string }) {
@@ -56,14 +54,4 @@ function Trial({ trigger_id, filter }: { trigger_id: string; filter: string }) {
       </Rows>
     </div>
   )
-}
-
-/** The text once nobody has typed for a moment: each trial takes the service some work. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [text])
-  return settled
 }

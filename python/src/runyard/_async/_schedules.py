@@ -9,11 +9,18 @@ from .._models import (
     DeleteScheduleResponse,
     ListFiringsResponse,
     ListSchedulesResponse,
+    ListScheduleTimesResponse,
     ScheduledAgentItem,
     ScheduleFiring,
 )
 from .._options import RequestOptions
-from .._params import CreateScheduleParams, ListFiringsParams, ListSchedulesParams, UpdateScheduleParams
+from .._params import (
+    CreateScheduleParams,
+    ListFiringsParams,
+    ListSchedulesParams,
+    ListScheduleTimesParams,
+    UpdateScheduleParams,
+)
 from .._parse import into
 from .._request import Call, segment
 from .._split import split
@@ -83,6 +90,15 @@ class AsyncSchedules:
         call = Call("POST", f"{_PATH}/{segment(schedule_id)}/resume")
         return await self._transport.send(call, into(ScheduledAgentItem), options)
 
+    async def times(self, **params: Unpack[ListScheduleTimesParams]) -> ListScheduleTimesResponse:
+        """The next three times of a cron expression, before there is a schedule.
+
+        What a schedule would be refused for: `BadRequestError`.
+        """
+        fields, options = split("times", params, ListScheduleTimesParams)
+        call = Call("GET", "/agent/schedule-times", fields)
+        return await self._transport.send(call, into(ListScheduleTimesResponse), options)
+
     async def run(self, schedule_id: str, **options: Unpack[RequestOptions]) -> ScheduleFiring:
         """Has it run at once, paused or not; its next time stays.
 
@@ -143,6 +159,7 @@ class AsyncSchedulesWithRawResponse:
         self.delete = raw_method(schedules.delete)
         self.pause = raw_method(schedules.pause)
         self.resume = raw_method(schedules.resume)
+        self.times = raw_method(schedules.times)
         self.run = raw_method(schedules.run)
         self.firings = raw_method(schedules.firings_page)
         self.list = raw_method(schedules.list_page)
@@ -159,6 +176,7 @@ class AsyncSchedulesWithStreamingResponse:
         self.delete = streaming_method(schedules.delete)
         self.pause = streaming_method(schedules.pause)
         self.resume = streaming_method(schedules.resume)
+        self.times = streaming_method(schedules.times)
         self.run = streaming_method(schedules.run)
         self.firings = streaming_method(schedules.firings_page)
         self.list = streaming_method(schedules.list_page)

@@ -95,6 +95,13 @@ export const SCHEDULE_EXAMPLES = {
     },
   },
   resumeSchedule: { client: 'schedules.resume', path: ofSchedule, answer: schedule },
+  listScheduleTimes: {
+    client: 'schedules.times',
+    query: { cron_schedule: '0 6 * * 1-5', time_zone: 'Europe/Berlin' },
+    answer: {
+      next_runs: ['2026-11-25T05:00:00.000Z', '2026-11-26T05:00:00.000Z', '2026-11-27T05:00:00.000Z'],
+    },
+  },
   runSchedule: {
     client: 'schedules.run',
     path: ofSchedule,

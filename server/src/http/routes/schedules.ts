@@ -6,7 +6,7 @@ import { AppError } from '../../contract/error.ts'
 import { pageInfo } from '../../contract/page-info.ts'
 import { ROUTES } from '../../contract/routes.ts'
 import type { ScheduledAgentItem, ScheduleFiring } from '../../contract/schedule.ts'
-import { nextAfter, nextTimes } from '../../intake/cron.ts'
+import { checkRecurrence, nextAfter, nextTimes } from '../../intake/cron.ts'
 import { requireSchema } from '../../intake/new-run.ts'
 import { resolveSchedule, type ScheduleServices } from '../../intake/schedule.ts'
 import { type Fired, runNow } from '../../intake/scheduled-run.ts'
@@ -69,6 +69,14 @@ export function serveSchedules(app: FastifyInstance, services: Services): void {
       const row = await insertSchedule(db, { ...content, ...place, creator_id: actor.principal_id })
       return { status: 201, body: await viewWhole(db, row, actor) }
     })
+  })
+
+  serve(app, services, ROUTES.listScheduleTimes, async ({ query }) => {
+    const recurrence = { cron_schedule: query.cron_schedule, time_zone: query.time_zone ?? 'UTC' }
+    const now = await readNow(store.db)
+    checkRecurrence(recurrence, now, settings.min_schedule_seconds)
+    const times = nextTimes(recurrence, nextAfter(recurrence, now), NEXT_RUNS)
+    return { next_runs: times.map((time) => time.toISOString()) }
   })
 
   serve(app, services, ROUTES.getSchedule, async ({ params: { schedule_id }, actor }) =>

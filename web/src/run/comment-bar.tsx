@@ -33,10 +33,10 @@ export function CommentBar({
       {ready.length === 0 ? null : (
         <div className="mb-3 grid gap-2 rounded-xl border border-accent/40 bg-raised px-3.5 py-2.5 text-sm">
           <p className="m-0 flex flex-wrap items-center gap-2">
-            <span role="status" className="min-w-40 flex-1">
+            <span role="status" className="min-w-28 flex-1">
               {countOf(ready.length, 'comment')}, not sent yet
-              {drafts > 0 ? `, and ${countOf(drafts, 'draft')}` : ''}. The run continues with them as one
-              message.
+              {drafts > 0 ? `, and ${countOf(drafts, 'draft')}` : ''}.
+              <span className="max-sm:hidden"> The run continues with what you send as one message.</span>
             </span>
             <Button kind="quiet" disabled={send.isPending} onClick={() => onRemove(ready)}>
               Discard

@@ -85,6 +85,16 @@ function createTree(arrived: Arrived) {
     path: '/settings',
     component: lazyPage(() => import('./settings/settings-page.tsx'), 'SettingsPage'),
   })
+  const guides = createRoute({
+    getParentRoute: () => root,
+    path: '/docs/guides',
+    component: lazyPage(() => import('./docs/guides-page.tsx'), 'GuidesPage'),
+  })
+  const guide = createRoute({
+    getParentRoute: () => root,
+    path: '/docs/guides/$',
+    component: lazyPage(() => import('./docs/guide-page.tsx'), 'GuidePage'),
+  })
   const keys = createRoute({
     getParentRoute: () => root,
     path: '/keys',
@@ -194,6 +204,8 @@ function createTree(arrived: Arrived) {
     skills,
     usage,
     workers,
+    guides,
+    guide,
     settings,
     keys,
     audit,

@@ -24,7 +24,8 @@ const SWAGGER_UI_FILES = [
 ]
 const SOURCES = [
   'web/{src,public}/**/*.{ts,tsx,css,js,svg}',
-  'web/{index.html,vite.config.ts}',
+  'web/{index.html,vite.config.ts,guides-plugin.ts}',
+  'docs/{*,tasks/*}.md',
   'client/src/*.ts',
   'package-lock.json',
   'scripts/build-web.ts',

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
+import { guides } from './guides-plugin.ts'
 
 /** Where `npm run dev` reaches the service. */
 const service = process.env.RUNYARD_BASE_URL ?? 'http://127.0.0.1:4200'
@@ -11,7 +12,7 @@ export default defineConfig({
   root: import.meta.dirname,
   // Relative, with the page's <base>: the service may lie below a path of a proxy.
   base: './',
-  plugins: [react(), tailwindcss()],
+  plugins: [react(), tailwindcss(), guides()],
   build: {
     target: 'es2023',
     assetsInlineLimit: 0,
@@ -27,5 +28,7 @@ export default defineConfig({
       },
     },
   },
-  server: { proxy: { '/api': ownOrigin, '/web': ownOrigin, '/docs': ownOrigin, '/downloads': ownOrigin } },
+  server: {
+    proxy: { '/api': ownOrigin, '/web': ownOrigin, '^/docs(?!/guides)': ownOrigin, '/downloads': ownOrigin },
+  },
 })

@@ -171,6 +171,8 @@ describe('repositories of git hosts', () => {
       assert.equal((await member.call('GET', `/agent/repositories?${query}`)).status, 400, query)
     assert.equal((await member.call('GET', '/agent/repositories/branches')).status, 400)
     assert.match((await branches(member, '../etc')).notes.join(), /Only a repository at a git host/)
+    assert.match((await branches(member, 'acme/site')).notes.join(), /for acme\/site at github\.com/)
+    assert.equal((await viewer.call('GET', '/agent/repositories/branches?repository=x')).status, 403)
     await remove(admin, 'ENDED')
     await remove(admin, 'GOOD')
   })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { findChromium } from './support/browser.ts'
 import { apiOf, startService, type TestService } from './support/service.ts'
-import { checkAccess, openPage } from './support/web-page.ts'
+import { checkAccess, moveTo, openPage } from './support/web-page.ts'
 
 const TOKEN = 'never-to-be-shown'
 const skip = findChromium() ? false : 'there is no Chromium on this machine'
@@ -38,6 +38,37 @@ describe('the pages of the service', { skip }, () => {
     await api.json('POST', `/agent/runs/${run_id}/cancel`)
     await page.getByText('No run waits.').waitFor()
     assert.deepEqual(complaints, [])
+  })
+
+  test('the guides are listed, searched, linked to each other and read without signing in', async () => {
+    await using opened = await openPage(service, { at: '/docs/guides' })
+    const { page, complaints } = opened
+    await page.getByRole('link', { name: 'Who may do what', exact: true }).waitFor()
+    await checkAccess(page)
+    await page.getByLabel('Search').fill('what grants decide')
+    await page.getByRole('link', { name: /› What grants decide$/ }).click()
+    await page.getByRole('heading', { name: 'What grants decide' }).waitFor()
+    assert.equal(new URL(page.url()).hash, '#what-grants-decide')
+    await checkAccess(page)
+    await page.getByRole('link', { name: 'All docs' }).click()
+    await page.getByRole('link', { name: 'Configuration', exact: true }).click()
+    await page.getByRole('link', { name: 'how to make the database' }).click()
+    await page.getByRole('heading', { level: 1, name: 'PostgreSQL' }).waitFor()
+    await page.getByRole('button', { name: 'Copy' }).first().waitFor()
+    await page.setViewportSize({ width: 380, height: 800 })
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await checkAccess(page)
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false)
+    await page.keyboard.press('Control+k')
+    await page.getByPlaceholder(/A page, a guide/).fill('webhoo')
+    await page.getByRole('option', { name: /Docs$/ }).first().click()
+    await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor()
+    await moveTo(page, '/docs/guides/no-such')
+    await page.getByText('There is no such guide').waitFor()
+    assert.deepEqual(complaints, [])
+    await using visit = await openPage(service, { at: '/docs/guides/tasks/team', is_signed_in: false })
+    await visit.page.getByRole('heading', { level: 1, name: /team/i }).waitFor()
+    await checkAccess(visit.page)
   })
 
   test('the settings are searched, and say what is set without showing secrets', async () => {

@@ -84,6 +84,16 @@ function createTree(arrived: Arrived) {
     path: '/settings',
     component: lazyPage(() => import('./settings/settings-page.tsx'), 'SettingsPage'),
   })
+  const guides = createRoute({
+    getParentRoute: () => root,
+    path: '/docs/guides',
+    component: lazyPage(() => import('./docs/guides-page.tsx'), 'GuidesPage'),
+  })
+  const guide = createRoute({
+    getParentRoute: () => root,
+    path: '/docs/guides/$',
+    component: lazyPage(() => import('./docs/guide-page.tsx'), 'GuidePage'),
+  })
   const keys = createRoute({
     getParentRoute: () => root,
     path: '/keys',
@@ -193,6 +203,8 @@ function createTree(arrived: Arrived) {
     skills,
     usage,
     workers,
+    guides,
+    guide,
     settings,
     keys,
     audit,

@@ -8,7 +8,7 @@ import type {
   ListRepositoriesQuery,
   ListRepositoriesResponse,
 } from '../contract/repository.ts'
-import { readRepositoryName } from '../contract/repository-address.ts'
+import { readRepositoryName, toHttps } from '../contract/repository-address.ts'
 import type { GitCredential } from '../gateway/gateway.ts'
 import { findCredential } from '../gateway/git-credential.ts'
 import { kindOf } from '../gateway/git-host.ts'
@@ -78,10 +78,10 @@ export class HostRepositories {
   }
 
   async branches(actor: Actor, { repository, query = '' }: ListBranchesQuery): Promise<ListBranchesResponse> {
-    const { host, path } = readRepositoryName(repository)
+    const keys = await this.#readKeys(actor)
+    const { host, path } = readRepositoryName(toHttps(repository))
     const nothing = { default_branch: null, branches: [] }
     if (host === null) return { ...nothing, notes: ['Only a repository at a git host has branches to list.'] }
-    const keys = await this.#readKeys(actor)
     const credential = findCredential(
       keys.map((key) => key.credential),
       host,

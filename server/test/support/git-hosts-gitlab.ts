@@ -28,12 +28,12 @@ const listProjects = (state: GitHostState, grant: Grant): Answer => ({
   })),
 })
 
-function listBranches(url: URL, folder: string): Answer {
-  const prefix = url.searchParams.get('search')?.replace(/^\^/, '')
-  return { status: 200, body: branchesOf(folder, prefix).map((name) => ({ name })) }
-}
-
-function showBranch(folder: string, name: string): Answer {
+function answerBranches(url: URL, folder: string, encoded: string | undefined): Answer {
+  if (encoded === undefined) {
+    const prefix = url.searchParams.get('search')?.replace(/^\^/, '')
+    return { status: 200, body: branchesOf(folder, prefix).map((name) => ({ name })) }
+  }
+  const name = decodeURIComponent(encoded)
   const commit = headOf(folder, name)
   return commit
     ? { status: 200, body: { name, commit: { id: commit } } }
@@ -52,9 +52,8 @@ export function answerGitlab(state: GitHostState, url: URL, request: GitHostRequ
     const default_branch = defaultBranchOf(folder)
     return { status: 200, body: { id: PROJECT_ID, path_with_namespace: path, default_branch } }
   }
-  if (rest === '/repository/branches') return listBranches(url, folder)
-  const branch = /^\/repository\/branches\/([^/]+)$/.exec(rest)?.[1]
-  if (branch) return showBranch(folder, decodeURIComponent(branch))
+  const branch = /^\/repository\/branches(?:\/([^/]+))?$/.exec(rest)
+  if (branch) return answerBranches(url, folder, branch[1])
   if (rest === '/repository/merge_base') {
     const refs = url.searchParams.getAll('refs[]').map((ref) => headOf(folder, ref) ?? ref)
     try {

@@ -31,6 +31,10 @@ export const AppShell = ({ arrived }: { arrived: Arrived }) => (
 function Entrance({ arrived: { refusal, link } }: { arrived: Arrived }) {
   const { data: session, error, refetch } = useQuery(sessionQuery)
   const run_id = useVisitedRun()
+  // They hold nothing of anybody.
+  const is_docs = useMatches({
+    select: (matches) => matches.some(({ routeId }) => routeId.startsWith('/docs/guides')),
+  })
   const notices = useNotices()
   const [is_going, setGoing] = useState(false)
   const [is_asked, setAsked] = useState(link !== undefined)
@@ -44,6 +48,12 @@ function Entrance({ arrived: { refusal, link } }: { arrived: Arrived }) {
   }
   if (is_asked && link) return <ConfirmSignIn session={session} link={link} onDone={() => setAsked(false)} />
   if (session === null) {
+    if (is_docs)
+      return (
+        <Frame session={null}>
+          <Outlet />
+        </Frame>
+      )
     if (run_id === undefined) return <SignIn reason={refusal} />
     return (
       <VisitGate run_id={run_id} refused={<SignIn reason={refusal} is_run />}>
@@ -146,9 +156,9 @@ function Frame({ session, notices, onGoTo, children }: FrameProps) {
             </span>
           </>
         ) : (
-          <a className="ml-auto text-soft no-underline" href={`${BASE_PATH}docs`}>
+          <Link className="ml-auto text-soft no-underline" to="/docs/guides">
             Docs
-          </a>
+          </Link>
         )}
       </nav>
       <main id="main" tabIndex={-1} className="mx-auto max-w-(--page) px-(--edge) pb-8 outline-none">
@@ -198,9 +208,6 @@ function PersonMenu({ session, notices }: { session: Session; notices: Notices |
               <Link to={to}>{label}</Link>
             </DropdownMenu.Item>
           ))}
-          <DropdownMenu.Item asChild className={ITEM}>
-            <a href={`${BASE_PATH}docs`}>Documentation</a>
-          </DropdownMenu.Item>
           <DropdownMenu.Item asChild className={ITEM}>
             <a href={`${BASE_PATH}docs/api`}>API reference</a>
           </DropdownMenu.Item>

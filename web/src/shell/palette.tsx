@@ -10,7 +10,9 @@ import { MAKERS, PLACES, SERVICE_PLACES } from './places.ts'
 const ITEM =
   'flex items-center gap-3 rounded-md px-3 py-2 text-sm data-[selected=true]:bg-ink/6 cursor-pointer'
 
-/** Finds pages and runs by what is typed. */
+const MOST_GUIDES = 5
+
+/** Finds pages, runs and guides by what is typed. */
 export function Palette({ close }: { close: () => void }) {
   const { client, may_write } = useAccess()
   const navigate = useNavigate()
@@ -22,10 +24,17 @@ export function Palette({ close }: { close: () => void }) {
       (await client.runs.list({ limit: 8, ...(q ? { q } : {}) }, { signal })).runs,
     placeholderData: (before) => before,
   })
+  const { data: all_guides = [] } = useQuery({
+    queryKey: ['guides', 'names'],
+    queryFn: async () => (await import('../docs/guides.ts')).GUIDES,
+    staleTime: Number.POSITIVE_INFINITY,
+    networkMode: 'always',
+  })
   const isNamed = (name: string) => name.toLowerCase().includes(q.toLowerCase())
   const places = [...PLACES, ...SERVICE_PLACES, ...(may_write ? MAKERS : [])].filter(
     (place) => isNamed(place.label) || ('also' in place && q !== '' && isNamed(place.also)),
   )
+  const guides = q === '' ? [] : all_guides.filter(({ title }) => isNamed(title)).slice(0, MOST_GUIDES)
   // Until the answer is there, Enter must not open a run that was found for fewer letters.
   const runs = (data ?? []).filter(({ title }) => !isPlaceholderData || isNamed(title))
   return (
@@ -33,7 +42,7 @@ export function Palette({ close }: { close: () => void }) {
       <Command.Input
         value={text}
         onValueChange={setText}
-        placeholder="A page, or a run by its title or prompt"
+        placeholder="A page, a guide, or a run by its title or prompt"
         className="w-full border-line border-b bg-transparent px-4 py-3.5 text-base outline-none"
       />
       <Command.List className="max-h-[50vh] overflow-y-auto p-1.5">
@@ -51,6 +60,17 @@ export function Palette({ close }: { close: () => void }) {
           >
             <span className="min-w-0 flex-1 truncate">{plainText(title)}</span>
             <StateBadge state={state} />
+          </Command.Item>
+        ))}
+        {guides.map(({ path, title }) => (
+          <Command.Item
+            key={path}
+            value={`docs ${path}`}
+            className={ITEM}
+            onSelect={() => navigate({ to: '/docs/guides/$', params: { _splat: path } }).then(close)}
+          >
+            <span className="min-w-0 flex-1 truncate">{title}</span>
+            <span className="text-soft">Docs</span>
           </Command.Item>
         ))}
       </Command.List>

@@ -14,6 +14,7 @@ export const PLACES = [
 /** Pages of the service itself, which the menu of the person has besides. */
 export const SERVICE_PLACES = [
   { to: '/workers', label: 'Workers', also: 'queue, waiting runs' },
+  { to: '/docs/guides', label: 'Docs', also: 'guides, documentation, help' },
   { to: '/settings', label: 'Settings', also: 'configuration, environment variables' },
 ] as const
 

@@ -26,6 +26,7 @@ const indexPage = ({ public_url, version }: HttpSettings): Page => ({
   main: html`<h1>Runyard</h1>
 <p class="lead">Runs coding agents on request: send a prompt over HTTP, follow the run live, collect what it made.</p>
 <ul class="cards">
+<li><a href="docs/guides">Guides</a><p>Tasks, concepts and reference of this version, with a search.</p></li>
 <li><a href="docs/api">API reference</a><p>Every operation, its fields and answers, to read and to try out.</p></li>
 <li><a href="docs/errors">Errors</a><p>Each error code: what it means, and what to do about it.</p></li>
 <li><a href="api/v1/openapi.json">OpenAPI description</a><p>The same contract for machines, version 3.1.</p></li>

@@ -25,6 +25,8 @@ const PATHS = [
   '/secrets/:scope/:name',
   '/skills',
   '/usage',
+  '/docs/guides',
+  '/docs/guides/*',
   '/workers',
   '/settings',
   '/keys',

@@ -1,0 +1,77 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useDeferredValue, useState } from 'react'
+import { BASE_PATH } from '../client.ts'
+import { TextField } from '../ui/field.tsx'
+import { PageHead, Rows } from '../ui/page-head.tsx'
+import { Problem } from '../ui/problem.tsx'
+import { GUIDES, readAllGuides } from './guides.ts'
+import { searchGuides } from './search-guides.ts'
+
+/** The guides by title, tasks first, and a search in all of them. */
+export function GuidesPage() {
+  const [text, setText] = useState('')
+  const query = useDeferredValue(text.trim())
+  return (
+    <>
+      <PageHead title="Docs">
+        <a href={`${BASE_PATH}docs/api`}>API reference</a>
+        <a href={`${BASE_PATH}docs/errors`}>Errors</a>
+      </PageHead>
+      <div className="mb-6 max-w-md">
+        <TextField label="Search" type="search" value={text} onText={setText} />
+      </div>
+      {query ? <Results query={query} /> : <All />}
+    </>
+  )
+}
+
+const is_task = ({ path }: { path: string }) => path.startsWith('tasks/') && !path.endsWith('README')
+
+const All = () => (
+  <div className="grid gap-8">
+    {[
+      { label: 'Tasks', guides: GUIDES.filter(is_task) },
+      { label: 'Guides', guides: GUIDES.filter((guide) => !is_task(guide)) },
+    ].map(({ label, guides }) => (
+      <section key={label}>
+        <h2 className="m-0 mb-2 font-semibold text-base">{label}</h2>
+        <ul className="m-0 grid list-none gap-x-6 gap-y-2 p-0 sm:grid-cols-2 lg:grid-cols-3">
+          {guides.map(({ path, title }) => (
+            <li key={path}>
+              <Link to="/docs/guides/$" params={{ _splat: path }}>
+                {title}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </section>
+    ))}
+  </div>
+)
+
+function Results({ query }: { query: string }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['guides', 'all'],
+    queryFn: readAllGuides,
+    staleTime: Number.POSITIVE_INFINITY,
+    networkMode: 'always',
+  })
+  if (error) return <Problem error={error} onRetry={() => refetch()} />
+  if (!data) return <p className="text-soft">Loading…</p>
+  const found = searchGuides(data, query)
+  if (found.length === 0) return <p className="text-soft">Nothing found. Try fewer or other words.</p>
+  return (
+    <Rows label="Found in the docs">
+      {found.map(({ path, title, heading, hash, excerpt }) => (
+        <li key={`${path}#${hash} ${excerpt}`} className="grid grid-cols-[minmax(0,1fr)] gap-1 py-3">
+          <Link to="/docs/guides/$" params={{ _splat: path }} {...(hash ? { hash } : {})}>
+            {title}
+            {heading ? ` › ${heading}` : ''}
+          </Link>
+          <span className="text-sm text-soft wrap-anywhere">{excerpt}</span>
+        </li>
+      ))}
+    </Rows>
+  )
+}

@@ -3120,8 +3120,8 @@ export interface components {
             is_private: boolean;
             /** @description Its path, such as `acme/site`. */
             name: string;
-            /** @description Name of the secret that reaches it. */
-            secret: string;
+            /** @description Of the secret that reaches it. */
+            secret_name: string;
             /** @description Address by https, as requests take it. */
             url: string;
         };

@@ -89,7 +89,7 @@ describe('repositories of git hosts', () => {
       assert.deepEqual(
         repositories.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
         ['acme/site', 'acme/tools'].map((name) => ({
-          ...{ url: `${url}/${name}`, name, host, is_private: true, default_branch: 'main', secret: 'HOST' },
+          ...{ url: `${url}/${name}`, name, host, is_private: true, default_branch: 'main', secret_name: 'HOST' },
         })),
       )
       const first = await list(member, '?limit=1')
@@ -133,11 +133,11 @@ describe('repositories of git hosts', () => {
     // One's own is nobody else's.
     await put(member, 'MINE', 'github', NARROW, {}, 'User')
     assert.deepEqual(
-      (await list(member)).repositories.map(({ name, secret }) => [name, secret]),
+      (await list(member)).repositories.map(({ name, secret_name }) => [name, secret_name]),
       [['acme/tools', 'MINE']],
     )
     assert.deepEqual(
-      (await list(admin)).repositories.map(({ secret }) => secret),
+      (await list(admin)).repositories.map(({ secret_name }) => secret_name),
       ['SOME'],
     )
     for (const path of ['/agent/repositories', `/agent/repositories/branches?repository=${url}/acme/site`])

@@ -23,8 +23,8 @@ export function addRepositoryCommands(program: Command): void {
     if (output.format === 'json') return output.json(found)
     if (output.format === 'ndjson') return found.repositories.forEach(output.json)
     if (found.repositories.length === 0) return output.note('No repository that your git secrets reach.')
-    const rows = found.repositories.map(({ url, is_private, default_branch, secret }) => [
-      ...[oneLine(url), is_private ? 'private' : 'public', oneLine(default_branch ?? ''), secret],
+    const rows = found.repositories.map(({ url, is_private, default_branch, secret_name }) => [
+      ...[oneLine(url), is_private ? 'private' : 'public', oneLine(default_branch ?? ''), secret_name],
     ])
     const headings = ['REPOSITORY', 'ACCESS', 'BRANCH', 'SECRET']
     output.line(

@@ -582,8 +582,8 @@ class HostRepository(WireModel):
     host: str
     is_private: bool
     default_branch: str | None
-    secret: str
-    """Name of the secret that reaches it."""
+    secret_name: str
+    """Of the secret that reaches it."""
 
 
 class InferenceProvidersAws(WireModel):

@@ -19,7 +19,7 @@ export const HostRepository = z
     host: z.string(),
     is_private: z.boolean(),
     default_branch: z.string().nullable(),
-    secret: z.string().meta({ description: 'Name of the secret that reaches it.' }),
+    secret_name: z.string().meta({ description: 'Of the secret that reaches it.' }),
   })
   .meta({ id: 'HostRepository', description: 'A repository at a git host.' })
 export type HostRepository = z.infer<typeof HostRepository>

@@ -160,7 +160,7 @@ const nameOf = ({ credential, version }: Key): string => version ?? credential.n
 
 /** One that the secret is not meant for is none. */
 function view(credential: GitCredential, { path, ...rest }: FoundRepository): HostRepository | null {
-  const { host, name: secret } = credential
+  const { host, name: secret_name } = credential
   if (!findCredential([credential], host, path)) return null
-  return { url: `https://${host}/${path}`, name: path, host, secret, ...rest }
+  return { url: `https://${host}/${path}`, name: path, host, secret_name, ...rest }
 }

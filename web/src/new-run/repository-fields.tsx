@@ -45,7 +45,7 @@ export function RepositoryFields({
   // What is said of a repository that was typed before says nothing of this one.
   const said = branches.data && !branches.isPlaceholderData ? branches.data.notes[0] : undefined
   const hint = chosen?.is_private
-    ? `Private: choose an environment with the secret ${chosen.secret}, or the run can't clone it.`
+    ? `Private: choose an environment with the secret ${chosen.secret_name}, or the run can't clone it.`
     : (said ?? found.data?.notes[0])
   const offered = [...new Set([...known, ...hosted.map(({ url }) => url)])]
   return (

@@ -150,7 +150,7 @@ export const ACCESS_EXAMPLES = {
       repositories: [
         {
           ...{ url: 'https://github.com/acme/site', name: 'acme/site', host: 'github.com' },
-          ...{ is_private: true, default_branch: 'main', secret: 'GITHUB_TOKEN' },
+          ...{ is_private: true, default_branch: 'main', secret_name: 'GITHUB_TOKEN' },
         },
       ],
       has_more: false,

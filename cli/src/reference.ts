@@ -15,6 +15,8 @@ interface Kind {
   list: (client: Runyard) => AsyncIterable<Named>
   /** What makes one, for a place that has none. */
   create: string
+  /** What is shown where there are others than the one that was named; default: the name, or the short id. */
+  show?: (named: Named) => string
 }
 
 async function* mapAll<T>(items: AsyncIterable<T>, read: (item: T) => Named): AsyncGenerator<Named> {
@@ -40,7 +42,11 @@ const KINDS: Record<string, Kind> = {
   },
   webhook: {
     plural: 'webhooks',
-    list: ({ webhooks }) => mapAll(webhooks.list(), ({ webhook_id: id, url: name }) => ({ id, name })),
+    // An e-mail address is one without its scheme, too.
+    list: ({ webhooks }) =>
+      mapAll(webhooks.list(), ({ webhook_id: id, url }) => ({ id, name: url.replace(/^mailto:/, '') })),
+    // Addresses of chats hold their password.
+    show: ({ id, name }) => `${shortId(id)} (${URL.parse(name)?.host ?? name})`,
     create: 'runyard webhook create URL',
   },
   identity: {
@@ -71,7 +77,7 @@ export async function findReference(kind: string, client: Runyard, given: string
   const all = await readAll(found, client)
   // Only admins see people; the service says what is wrong with the text.
   if (all === null) return given
-  const called = all.filter(({ name }) => name === given)
+  const called = all.filter(({ name }) => name === given || `mailto:${name}` === given)
   const matching =
     called.length > 0
       ? called
@@ -83,7 +89,7 @@ export async function findReference(kind: string, client: Runyard, given: string
     throw new CommandFailure(`There is no ${kind} called ${JSON.stringify(given)}.`, {
       hint: suggestName(
         given,
-        all.map(({ id, name }) => name || shortId(id)),
+        all.map(found.show ?? (({ id, name }) => name || shortId(id))),
         `there are no ${found.plural}; make one: ${found.create}`,
       ),
     })

@@ -1465,7 +1465,7 @@ export interface paths {
         };
         /**
          * List workers
-         * @description Those of the pools that the caller may use, with the runs they hold. Titles are given of runs that the caller may see alone.
+         * @description Those of the pools that the caller may use, with the runs they hold. Only runs that the caller may see are listed with their titles.
          */
         get: operations["listWorkers"];
         put?: never;

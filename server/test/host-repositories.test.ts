@@ -89,7 +89,14 @@ describe('repositories of git hosts', () => {
       assert.deepEqual(
         repositories.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
         ['acme/site', 'acme/tools'].map((name) => ({
-          ...{ url: `${url}/${name}`, name, host, is_private: true, default_branch: 'main', secret_name: 'HOST' },
+          ...{
+            url: `${url}/${name}`,
+            name,
+            host,
+            is_private: true,
+            default_branch: 'main',
+            secret_name: 'HOST',
+          },
         })),
       )
       const first = await list(member, '?limit=1')
@@ -117,11 +124,23 @@ describe('repositories of git hosts', () => {
   test('a secret is used for what it is meant for, by those who may', async () => {
     const { url } = hosts.github
     await put(admin, 'SOME', 'github', TOKEN, { repositories: ['other/*'] })
+    // No way around what it is meant for, in a part of the address that the host never sees.
+    for (const query of ['../../../../site/branches', '.', 'x/../../../../../acme/site/branches']) {
+      const asked = new URLSearchParams({ repository: `${url}/other/site`, query })
+      const { branches: found, notes } = await member.json<{ branches: string[]; notes: string[] }>(
+        'GET',
+        `/agent/repositories/branches?${asked}`,
+      )
+      assert.deepEqual([found, /a part \. or \.\./.test(notes.join())], [[], true], query)
+    }
     assert.deepEqual(
       (await list(member)).repositories.map(({ name }) => name),
       ['other/site'],
     )
-    assert.match((await branches(member, `${url}/acme/site`)).notes.join(), /No git secret that you may use/)
+    assert.match(
+      (await branches(member, `${url}/acme/site`)).notes.join(),
+      /None of the git secrets that you may use/,
+    )
     const somebody = (await admin.get(await admin.create({ prompt: 'x', config: { worker_host: 'nobody' } })))
       .creator.uid
     await admin.json('PUT', '/agent/grants', {
@@ -129,7 +148,10 @@ describe('repositories of git hosts', () => {
     })
     assert.deepEqual((await list(member)).repositories, [])
     assert.equal((await list(admin)).repositories.length, 1)
-    assert.match((await branches(member, `${url}/other/site`)).notes.join(), /No git secret that you may use/)
+    assert.match(
+      (await branches(member, `${url}/other/site`)).notes.join(),
+      /None of the git secrets that you may use/,
+    )
     // One's own is nobody else's.
     await put(member, 'MINE', 'github', NARROW, {}, 'User')
     assert.deepEqual(
@@ -171,7 +193,7 @@ describe('repositories of git hosts', () => {
       assert.equal((await member.call('GET', `/agent/repositories?${query}`)).status, 400, query)
     assert.equal((await member.call('GET', '/agent/repositories/branches')).status, 400)
     assert.match((await branches(member, '../etc')).notes.join(), /Only a repository at a git host/)
-    assert.match((await branches(member, 'acme/site')).notes.join(), /for acme\/site at github\.com/)
+    assert.match((await branches(member, 'acme/site')).notes.join(), /covers acme\/site at github\.com/)
     assert.equal((await viewer.call('GET', '/agent/repositories/branches?repository=x')).status, 403)
     await remove(admin, 'ENDED')
     await remove(admin, 'GOOD')
@@ -193,7 +215,7 @@ describe('repositories of git hosts', () => {
     await checkAccess(page)
     await page.getByLabel('Branch').fill('a-branch-by-hand')
     await repository.fill('https://git.example/by/hand')
-    await page.getByText(/No git secret that you may use is for by\/hand/).waitFor()
+    await page.getByText(/None of the git secrets that you may use covers by\/hand/).waitFor()
     assert.deepEqual(complaints, [])
     await remove(admin, 'HOST')
   })

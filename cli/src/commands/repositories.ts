@@ -40,7 +40,7 @@ export function addRepositoryCommands(program: Command): void {
   addClientOptions(
     group
       .command('branches <repository> [beginning]')
-      .description("Lists a repository's branches, those alone whose names begin so."),
+      .description("Lists a repository's branches, or only those that begin with BEGINNING."),
   ).action(async (repository: string, query: string | undefined, options: ClientOptions) => {
     const { client, output } = openSession(options)
     const found = await client.repositories.branches({ repository, query })

@@ -8,7 +8,7 @@ export const FLEET_ROUTES = {
     path: '/agent/workers',
     summary: 'List workers',
     description:
-      'Those of the pools that the caller may use, with the runs they hold. Titles are given of runs that the caller may see alone.',
+      'Those of the pools that the caller may use, with the runs they hold. Only runs that the caller may see are listed with their titles.',
     tag: 'Workers',
     query: ListWorkersQuery,
     status: 200,

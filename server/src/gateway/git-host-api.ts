@@ -67,6 +67,9 @@ export function openGitHostApi(options: ApiOptions): GitHostApi {
       : { accept: 'application/json' }
 
   const askOnce = async (method: string, path: string, { query, body }: ApiRequest): Promise<ApiAnswer> => {
+    // An address folds these, and leads elsewhere with the token than the caller may go.
+    if (/(^|\/)\.{1,2}(\/|$)/.test(path))
+      throw new GitHostFailure('not_found', `${host} has nothing under a name with a part . or ..`)
     const text = body && JSON.stringify(body)
     const answer = await fetch(`${base}${path}${query ? `?${new URLSearchParams(query)}` : ''}`, {
       method,

@@ -88,7 +88,8 @@ export class HostRepositories {
       path,
     )
     const key = keys.find((each) => each.credential === credential)
-    if (!key) return { ...nothing, notes: [`No git secret that you may use is for ${path} at ${host}.`] }
+    if (!key)
+      return { ...nothing, notes: [`None of the git secrets that you may use covers ${path} at ${host}.`] }
     const prefix = query.trim()
     const found = await this.#branches.get([nameOf(key), path, prefix].join(' '), () =>
       asData(async () => {

@@ -21,6 +21,10 @@ const READ_MAX = SUMMARY_MAX * 2
 const LOOK_BACK = 200
 const HAS_STOPPED = sql`d.state in ('BLOCKED', 'SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED')`
 
+/** Where the turn began: what was said before is the answer to another message. */
+const BEGUN = sql`coalesce((select max(b.sequence) from events b where b.run_id = r.run_id and b.type = 'run.state'
+  and b.sequence between d.sequence - ${LOOK_BACK}::int and d.sequence - 1 and b.data->>'state' = 'INPROGRESS'), 0)`
+
 /**
  * Of the delivery `d`. The run may have gone on since: the event that queued the delivery says why it stopped, and what the agent
  * had said by then; its title, changes and pull requests are those that it has now.
@@ -29,7 +33,7 @@ export const FACTS = sql`coalesce(
   (select jsonb_build_object('title', r.title, 'creator', ${person('c')},
     'message', left(e.data #>> '{status_message,message}', ${READ_MAX}::int), 'waits_for', e.data #> '{status_message,waits_for}',
     'result', case when ${HAS_STOPPED} then (select left(m.data->>'text', ${READ_MAX}::int) from events m
-      where m.run_id = r.run_id and m.sequence between d.sequence - ${LOOK_BACK}::int and d.sequence
+      where m.run_id = r.run_id and m.sequence between greatest(d.sequence - ${LOOK_BACK}::int, ${BEGUN}) and d.sequence
         and m.type = 'message.assistant' and m.data->>'text' <> '' order by m.sequence desc limit 1) end,
     'changes', case when ${HAS_STOPPED} then (select jsonb_build_object('files_changed', f.files_changed,
         'additions', f.additions, 'deletions', f.deletions)

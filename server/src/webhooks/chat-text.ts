@@ -2,18 +2,29 @@
 import type { WebhookFormat } from '../contract/webhook.ts'
 import type { Message } from './message.ts'
 
-/** (https://docs.slack.dev/messaging/formatting-message-text) */
+/** Rich text, of which Slack reads nothing as markup. (https://docs.slack.dev/reference/block-kit/blocks/rich-text-block) */
 function toSlack({ headline, title, link, why, said, pulls, facts }: Message) {
-  const text = [
-    `*${headline}:* <${safeUrl(link)}|${slackText(title)}>`,
-    ...(why ? [slackText(why).replace(/^/gm, '> ')] : []),
-    ...(said ? [slackText(said)] : []),
+  const text = (content: string, style?: object) => ({
+    type: 'text',
+    text: content,
+    ...(style ? { style } : {}),
+  })
+  const section = (...elements: object[]) => ({ type: 'rich_text_section', elements })
+  const elements = [
+    section(text(`${headline}: `, { bold: true }), { type: 'link', url: link, text: title || 'the run' }),
+    ...(why ? [{ type: 'rich_text_quote', elements: [text(why)] }] : []),
+    ...(said ? [section(text(said))] : []),
     ...(pulls.length > 0
-      ? [pulls.map(({ url, label }) => `<${safeUrl(url)}|${slackText(label)}>`).join(' · ')]
+      ? [section(...pulls.flatMap(({ url, label }) => [{ type: 'link', url, text: label }, text(' ')]))]
       : []),
-    ...(facts.length > 0 ? [slackText(facts.join(' · '))] : []),
-  ].join('\n')
-  return { text, unfurl_links: false, unfurl_media: false }
+    ...(facts.length > 0 ? [section(text(facts.join(' · ')))] : []),
+  ]
+  return {
+    // What a notification shows, and a chat that has no blocks.
+    text: slackText(`${headline}: ${title}`),
+    blocks: [{ type: 'rich_text', elements }],
+    ...{ unfurl_links: false, unfurl_media: false },
+  }
 }
 
 /** Slack itself calls nobody for `@channel` in a text; chats that take its messages may. */

@@ -25,7 +25,7 @@ const TOLD: Record<WebhookEvent['type'], Told> = {
   'run.blocked': NEEDS_YOU,
   'run.succeeded': { headline: 'Done', tone: 'good' },
   'run.failed': { headline: 'Failed', tone: 'bad' },
-  'run.errored': { headline: 'Failed by an error', tone: 'bad' },
+  'run.errored': { headline: 'Stopped by an error', tone: 'bad' },
   'run.cancelled': { headline: 'Cancelled', tone: 'plain' },
   'webhook.test': { headline: 'Test', tone: 'plain' },
 }
@@ -40,7 +40,10 @@ export function messageOf({ type, data }: WebhookEvent): Message {
     // A question is often the last thing that the agent said.
     why: message && !said?.includes(message) ? message : null,
     said,
-    pulls: pull_requests.map(({ url, number, repository }) => ({ url, label: `${repository}#${number}` })),
+    // As the git host said it.
+    pulls: pull_requests
+      .filter(({ url }) => /^https?:\/\//i.test(url))
+      .map(({ url, number, repository }) => ({ url, label: `${repository}#${number}` })),
     facts: [
       ...(error_code === 'environment_setup_failed' ? ['The setup of its environment failed'] : []),
       ...(changes ? [countChanges(changes)] : []),

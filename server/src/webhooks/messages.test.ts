@@ -52,22 +52,35 @@ test('a question that the agent has just asked is not asked twice', () => {
   )
 })
 
-test('Slack gets links of ours alone, and nobody is called', () => {
-  assert.deepEqual(CHATS.slack(messageOf(ENDED)), {
-    text: [
-      '*Done:* <https://runs.example/sessions/r1|Fix the login test>',
-      'It waits for the cookie now.',
-      '<https://github.com/acme/site/pull/7|acme/site#7>',
+test('Slack gets rich text: links of ours alone, and nothing that was said is markup', () => {
+  interface Element {
+    type: string
+    url?: string
+    text?: string
+    elements?: Element[]
+  }
+  const elementsOf = (message: object): Element[] =>
+    (message as { blocks: Array<{ elements: Element[] }> }).blocks.flatMap(({ elements }) =>
+      elements.flatMap(({ elements: inner = [] }) => inner),
+    )
+  const { text } = CHATS.slack(messageOf(ENDED)) as { text: string }
+  assert.equal(text, 'Done: Fix the login test')
+  assert.deepEqual(
+    elementsOf(CHATS.slack(messageOf(ENDED))).flatMap(({ text: said = '' }) => said.trim() || []),
+    [
+      ...['Done:', 'Fix the login test', 'It waits for the cookie now.', 'acme/site#7'],
       '+12 −3 in 2 files · Asked for by Lena',
-    ].join('\n'),
-    ...{ unfurl_links: false, unfurl_media: false },
-  })
-  const { text } = CHATS.slack(hostile) as { text: string }
-  assert.deepEqual(text.match(/<[^>]*>/g), [
-    `<https://runs.example/sessions/r1|${text.split('|')[1]?.split('>')[0]}|ours&gt; **x** &amp; \`y\`&lt;/p&gt;&lt;script&gt;>`,
-  ])
-  assert.doesNotMatch(text, /@(everyone|here)/)
-  assert.match(text, /&lt;!channel&gt; &lt;@U1&gt;/)
+    ],
+  )
+  const evil = CHATS.slack(hostile)
+  assert.deepEqual(
+    elementsOf(evil).flatMap(({ url }) => url ?? []),
+    ['https://runs.example/sessions/r1'],
+  )
+  assert(elementsOf(evil).some(({ type, text: said }) => type === 'text' && said === `${EVIL}!`))
+  assert.match((evil as { text: string }).text, /&lt;!channel&gt; &lt;@U1&gt;/)
+  const odd = [{ url: 'javascript:alert(1)', number: 1, repository: 'a/b' }]
+  assert.deepEqual(messageOf(eventOf('run.succeeded', { pull_requests: odd })).pulls, [])
 })
 
 test('Discord mentions nobody, and reads no Markdown in what was said', () => {

@@ -133,7 +133,9 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
     const sent = await settings.sendWebhookTest({ ...webhook, delivery_id, set_up_by, event })
     const { response_status, error, ...answer } = sent
     return sendOnce(store.db, call, async (db) => {
-      const row = await insertTest(db, { delivery_id, webhook_id, created_at, response_status, error })
+      const row = required(
+        await insertTest(db, { delivery_id, webhook_id, created_at, response_status, error }),
+      )
       return { status: 200, body: { delivery: viewDelivery(row, settings.public_url), ...answer } }
     })
   })
@@ -168,7 +170,7 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
   })
 }
 
-function required(row: WebhookRow | null): WebhookRow {
+function required<T extends object>(row: T | null): T {
   if (row) return row
   throw new AppError('resource_not_found', 'There is no webhook with this id.')
 }

@@ -100,7 +100,7 @@ describe('the pages of hooks', { skip }, () => {
     // Before it is saved: what it would do with what came.
     const trial = page.getByRole('list', { name: 'With the last deliveries' }).getByRole('listitem')
     await page.getByLabel('Filter').fill('payload.action == "op')
-    await page.getByRole('alert').filter({ hasText: 'filter' }).waitFor()
+    await page.getByRole('status').filter({ hasText: 'filter' }).waitFor()
     await page.getByLabel('Filter').fill('payload.action == "closed"')
     await trial.getByText('Would be left out').waitFor()
     await checkAccess(page)

@@ -25,7 +25,7 @@ describe('the pages of the service', { skip }, () => {
     const { page, complaints } = opened
     const workers = page.getByRole('list', { name: 'Workers' })
     await workers.getByText('Ready').waitFor()
-    await page.getByText('No run waits.').waitFor()
+    await page.getByText('No runs are waiting.').waitFor()
     await checkAccess(page)
     const run_id = await api.create({ prompt: 'x', title: 'Waits here', config: { worker_host: 'nobodys' } })
     await page.getByRole('link', { name: 'Waits here' }).waitFor()
@@ -36,7 +36,7 @@ describe('the pages of the service', { skip }, () => {
     await checkAccess(page)
     assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false)
     await api.json('POST', `/agent/runs/${run_id}/cancel`)
-    await page.getByText('No run waits.').waitFor()
+    await page.getByText('No runs are waiting.').waitFor()
     assert.deepEqual(complaints, [])
   })
 
@@ -46,6 +46,10 @@ describe('the pages of the service', { skip }, () => {
     await page.getByRole('link', { name: 'Who may do what', exact: true }).waitFor()
     await checkAccess(page)
     await page.getByLabel('Search').fill('what grants decide')
+    await page
+      .getByRole('status')
+      .filter({ hasText: /^Showing \d+ places?$/ })
+      .waitFor()
     await page.getByRole('link', { name: /› What grants decide$/ }).click()
     await page.getByRole('heading', { name: 'What grants decide' }).waitFor()
     assert.equal(new URL(page.url()).hash, '#what-grants-decide')
@@ -71,6 +75,23 @@ describe('the pages of the service', { skip }, () => {
     await checkAccess(visit.page)
   })
 
+  test('a guide that does not arrive says how to get it, and the search finds the others', async () => {
+    await using opened = await openPage(service, { at: '/docs/guides' })
+    const { page } = opened
+    await page.route(/\/assets\/kubernetes-[^/]*\.js$/, (route) => route.abort())
+    await page.reload()
+    await page.getByLabel('Search').fill('what grants decide')
+    await page.getByText('Part of the docs did not arrive.').waitFor()
+    await page.getByRole('link', { name: /› What grants decide$/ }).waitFor()
+    await moveTo(page, '/docs/guides/kubernetes')
+    await page.getByText('This guide did not arrive.').waitFor()
+    await page.getByRole('button', { name: 'Reload the tab' }).waitFor()
+    await checkAccess(page)
+    await page.unroute(/\/assets\/kubernetes-[^/]*\.js$/)
+    await page.getByRole('button', { name: 'Reload the tab' }).click()
+    await page.getByRole('article').waitFor()
+  })
+
   test('the settings are searched, and say what is set without showing secrets', async () => {
     await using opened = await openPage(service, { at: '/settings', width: 380, dark: true })
     const { page, complaints } = opened
@@ -84,7 +105,7 @@ describe('the pages of the service', { skip }, () => {
     await token.getByText('set', { exact: true }).waitFor()
     assert.equal(await slots.count(), 0)
     await page.getByLabel('Search').fill('no such setting')
-    await page.getByText('No setting matches.').waitFor()
+    await page.getByRole('status').filter({ hasText: 'No setting matches.' }).waitFor()
     assert.doesNotMatch(await page.content(), new RegExp(TOKEN))
     assert.deepEqual(complaints, [])
   })

@@ -136,6 +136,19 @@ describe('the frame of the web page', { skip }, () => {
     await page.getByRole('heading', { name: 'Runs per day' }).waitFor()
   })
 
+  test('the palette takes the keyboard also when its code comes late', async () => {
+    await using opened = await openPage(service)
+    const { page } = opened
+    const { promise, resolve } = Promise.withResolvers<void>()
+    await page.route(/\/assets\/palette-.*\.js$/, (route) => promise.then(() => route.continue()))
+    await page.reload()
+    await page.getByRole('link', { name: 'New run' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog', { name: 'Go to' }).waitFor()
+    resolve()
+    await page.getByRole('combobox').and(page.locator(':focus')).waitFor()
+  })
+
   test('everything is reached by the keyboard alone', async () => {
     const run_id = await api.create({
       prompt: shell('echo by keyboard'),

@@ -121,7 +121,7 @@ describe('the web page', { skip }, () => {
     await moveTo(page, `/sessions/${other}`)
     await state(page, 'Running')
     await page.getByRole('button', { name: 'Cancel' }).click()
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Leave it' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Keep running' }).click()
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel the run' }).click()
     await state(page, 'Cancelled')

@@ -63,7 +63,7 @@ export function addQueueCommand(program: Command): void {
     const queue = await client.workers.queue({ pool, limit })
     if (output.format === 'json') return output.json(queue)
     if (output.format === 'ndjson') return queue.runs.forEach(output.json)
-    if (queue.pools.length + queue.runs.length === 0) return output.note('No run waits.')
+    if (queue.pools.length + queue.runs.length === 0) return output.note('No runs are waiting.')
     const pools = queue.pools.map(({ name, queued_runs, oldest_since, workers_ready, slots, slots_free }) => [
       ...[
         name,

@@ -58,7 +58,7 @@ test('workers are listed with what they hold, and the queue with why its runs wa
     /^WORKER +POOL +STATE +BUSY +HOST +VERSION +SANDBOX +SEEN +RUNS\n[0-9a-f]{8}\S* +default +ready +0\/\d+ +\S+ +\d+\.\d+\.\d+\S* +\S+ +in the service/,
   )
   assert.match((await run('workers', 'list', '--pool', 'nobodys')).stderr, /No workers/)
-  assert.match((await run('queue', '--pool', 'nobodys')).stderr, /No run waits/)
+  assert.match((await run('queue', '--pool', 'nobodys')).stderr, /No runs are waiting/)
   const run_id = (await done('run', 'x', '--host', 'nobodys', '--detach')).trim()
   assert.match(
     await done('queue', '--pool', 'nobodys'),

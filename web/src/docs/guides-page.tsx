@@ -2,9 +2,10 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { BASE_PATH } from '../client.ts'
+import { NotArrived } from '../shell/lazy-page.tsx'
+import { countOf } from '../text/format.ts'
 import { TextField } from '../ui/field.tsx'
 import { PageHead, Rows } from '../ui/page-head.tsx'
-import { Problem } from '../ui/problem.tsx'
 import { GUIDES, readAllGuides } from './guides.ts'
 import { searchGuides } from './search-guides.ts'
 
@@ -51,27 +52,36 @@ const All = () => (
 )
 
 function Results({ query }: { query: string }) {
-  const { data, error, refetch } = useQuery({
+  const { data, refetch } = useQuery({
     queryKey: ['guides', 'all'],
     queryFn: readAllGuides,
     staleTime: Number.POSITIVE_INFINITY,
     networkMode: 'always',
   })
-  if (error) return <Problem error={error} onRetry={() => refetch()} />
-  if (!data) return <p className="text-soft">Loading…</p>
-  const found = searchGuides(data, query)
-  if (found.length === 0) return <p className="text-soft">Nothing found. Try fewer or other words.</p>
+  const found = data ? searchGuides(data.guides, query) : []
   return (
-    <Rows label="Found in the docs">
-      {found.map(({ path, title, heading, hash, excerpt }) => (
-        <li key={`${path}#${hash} ${excerpt}`} className="grid grid-cols-[minmax(0,1fr)] gap-1 py-3">
-          <Link to="/docs/guides/$" params={{ _splat: path }} {...(hash ? { hash } : {})}>
-            {title}
-            {heading ? ` › ${heading}` : ''}
-          </Link>
-          <span className="text-sm text-soft wrap-anywhere">{excerpt}</span>
-        </li>
-      ))}
-    </Rows>
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+      {data?.is_whole === false ? <NotArrived what="Part of the docs" onRetry={() => refetch()} /> : null}
+      <p role="status" className="m-0 text-sm text-soft">
+        {!data
+          ? 'Loading…'
+          : found.length === 0
+            ? 'Nothing found. Try fewer or other words.'
+            : `Showing ${countOf(found.length, 'place')}`}
+      </p>
+      {found.length > 0 ? (
+        <Rows label="Found in the docs">
+          {found.map(({ path, title, heading, hash, excerpt }) => (
+            <li key={`${path}#${hash} ${excerpt}`} className="grid grid-cols-[minmax(0,1fr)] gap-1 py-3">
+              <Link to="/docs/guides/$" params={{ _splat: path }} {...(hash ? { hash } : {})}>
+                {title}
+                {heading ? ` › ${heading}` : ''}
+              </Link>
+              <span className="text-sm text-soft wrap-anywhere">{excerpt}</span>
+            </li>
+          ))}
+        </Rows>
+      ) : null}
+    </div>
   )
 }

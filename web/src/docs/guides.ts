@@ -19,6 +19,11 @@ export interface GuideText {
   text: string
 }
 
-/** All of them, to search in. */
-export const readAllGuides = (): Promise<GuideText[]> =>
-  Promise.all(GUIDES.map(async (guide) => ({ ...guide, text: (await readGuide(guide.path)) ?? '' })))
+/** All of them, to search in; those that did not arrive are left out, and `is_whole` says so. */
+export async function readAllGuides(): Promise<{ guides: GuideText[]; is_whole: boolean }> {
+  const read = await Promise.allSettled(
+    GUIDES.map(async (guide) => ({ ...guide, text: (await readGuide(guide.path)) ?? '' })),
+  )
+  const guides = read.flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
+  return { guides, is_whole: guides.length === GUIDES.length }
+}

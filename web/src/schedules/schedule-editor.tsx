@@ -93,7 +93,7 @@ function ScheduleFields({
           onText={(zone) => set({ zone })}
         />
       </div>
-      {is_changed ? <TypedTimes cron={form.cron} zone={form.zone} /> : null}
+      <TypedTimes cron={form.cron} zone={form.zone} is_changed={is_changed} />
       <AreaField
         label="Prompt"
         rows={5}

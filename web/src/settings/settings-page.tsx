@@ -2,6 +2,7 @@ import type { Setting } from '@runyard/client'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAccess } from '../client.ts'
+import { countOf } from '../text/format.ts'
 import { plainText } from '../text/plain-text.ts'
 import { CheckField, TextField } from '../ui/field.tsx'
 import { PageHead, Rows } from '../ui/page-head.tsx'
@@ -45,7 +46,9 @@ export function SettingsPage() {
             <TextField label="Search" type="search" value={text} onText={setText} />
             <CheckField label="Only what is set" checked={only_set} onCheck={setOnlySet} />
           </div>
-          {shown.length === 0 ? <p className="text-sm text-soft">No setting matches.</p> : null}
+          <p role="status" className="mt-0 mb-2 text-sm text-soft">
+            {shown.length === 0 ? 'No setting matches.' : countOf(shown.length, 'setting')}
+          </p>
           {shown.length > 0 ? (
             <Rows label="Settings">
               {shown.map((setting) => (

@@ -14,7 +14,7 @@ import { ConfirmSignIn } from './confirm-sign-in.tsx'
 import { ConnectionNotice } from './connection-notice.tsx'
 import { COMMAND_K } from './key-list.tsx'
 import { readPagesWhenIdle } from './lazy-page.tsx'
-import { PLACES, SERVICE_PLACES } from './places.ts'
+import { PLACES, servicePlaces } from './places.ts'
 import { RightToWrite } from './right-to-write.tsx'
 import { changeSession, type Session, sessionQuery, signOut } from './session.ts'
 import { SignIn } from './sign-in.tsx'
@@ -203,7 +203,7 @@ function PersonMenu({ session, notices }: { session: Session; notices: Notices |
               </DropdownMenu.Item>
             ))}
           </div>
-          {SERVICE_PLACES.map(({ to, label }) => (
+          {servicePlaces(session.role === 'admin').map(({ to, label }) => (
             <DropdownMenu.Item key={to} asChild className={ITEM}>
               <Link to={to}>{label}</Link>
             </DropdownMenu.Item>

@@ -50,12 +50,19 @@ function WithCode({ code, children }: { code: Code; children: () => ReactNode })
   return error && !isFetching ? <Unread onRetry={() => refetch()} /> : null
 }
 
-function Unread({ onRetry }: { onRetry: () => void }) {
+const Unread = ({ onRetry }: { onRetry: () => void }) => (
+  <div className="grid gap-3 py-6">
+    <h1 className="m-0 font-semibold text-xl">This page could not be loaded</h1>
+    <NotArrived what="Its code" onRetry={onRetry} />
+  </div>
+)
+
+/** Says that something that is built into the page did not arrive, and what helps. */
+export function NotArrived({ what, onRetry }: { what: string; onRetry: () => void }) {
   const is_away = useIsAway()
   return (
-    <div className="grid justify-items-start gap-3 py-6">
-      <h1 className="m-0 font-semibold text-xl">This page could not be loaded</h1>
-      <Problem error={new Error('Its code did not arrive.')} onRetry={onRetry} />
+    <div className="grid justify-items-start gap-3">
+      <Problem error={new Error(`${what} did not arrive.`)} onRetry={onRetry} />
       {is_away ? null : (
         <>
           <p className="m-0 text-sm text-soft">

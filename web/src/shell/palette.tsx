@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
 import { StateBadge } from '../ui/state-badge.tsx'
-import { MAKERS, PLACES, SERVICE_PLACES } from './places.ts'
+import { MAKERS, PLACES, servicePlaces } from './places.ts'
 
 const ITEM =
   'flex items-center gap-3 rounded-md px-3 py-2 text-sm data-[selected=true]:bg-ink/6 cursor-pointer'
@@ -14,7 +14,7 @@ const MOST_GUIDES = 5
 
 /** Finds pages, runs and guides by what is typed. */
 export function Palette({ close }: { close: () => void }) {
-  const { client, may_write } = useAccess()
+  const { client, may_write, may_administer } = useAccess()
   const navigate = useNavigate()
   const [text, setText] = useState('')
   const q = text.trim()
@@ -24,14 +24,14 @@ export function Palette({ close }: { close: () => void }) {
       (await client.runs.list({ limit: 8, ...(q ? { q } : {}) }, { signal })).runs,
     placeholderData: (before) => before,
   })
-  const { data: all_guides = [] } = useQuery({
+  const { data: all_guides = [], isError: has_no_guides } = useQuery({
     queryKey: ['guides', 'names'],
     queryFn: async () => (await import('../docs/guides.ts')).GUIDES,
     staleTime: Number.POSITIVE_INFINITY,
     networkMode: 'always',
   })
   const isNamed = (name: string) => name.toLowerCase().includes(q.toLowerCase())
-  const places = [...PLACES, ...SERVICE_PLACES, ...(may_write ? MAKERS : [])].filter(
+  const places = [...PLACES, ...servicePlaces(may_administer), ...(may_write ? MAKERS : [])].filter(
     (place) => isNamed(place.label) || ('also' in place && q !== '' && isNamed(place.also)),
   )
   const guides = q === '' ? [] : all_guides.filter(({ title }) => isNamed(title)).slice(0, MOST_GUIDES)
@@ -39,7 +39,9 @@ export function Palette({ close }: { close: () => void }) {
   const runs = (data ?? []).filter(({ title }) => !isPlaceholderData || isNamed(title))
   return (
     <Command label="Go to" shouldFilter={false}>
+      {/* It may come after its window, which has looked for a field to focus by then. */}
       <Command.Input
+        autoFocus
         value={text}
         onValueChange={setText}
         placeholder="A page, a guide, or a run by its title or prompt"
@@ -74,6 +76,11 @@ export function Palette({ close }: { close: () => void }) {
           </Command.Item>
         ))}
       </Command.List>
+      {has_no_guides && q !== '' ? (
+        <p role="status" className="m-0 px-3 py-2 text-sm text-soft">
+          The guides did not arrive. Reload the tab to find them here.
+        </p>
+      ) : null}
     </Command>
   )
 }

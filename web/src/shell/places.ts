@@ -12,7 +12,10 @@ export const PLACES = [
 ] as const
 
 /** Pages of the service itself, which the menu of the person has besides. */
-export const SERVICE_PLACES = [
+export const servicePlaces = (may_administer: boolean) =>
+  SERVICE_PLACES.filter(({ to }) => may_administer || to !== '/settings')
+
+const SERVICE_PLACES = [
   { to: '/workers', label: 'Workers', also: 'queue, waiting runs' },
   { to: '/docs/guides', label: 'Docs', also: 'guides, documentation, help' },
   { to: '/settings', label: 'Settings', also: 'configuration, environment variables' },

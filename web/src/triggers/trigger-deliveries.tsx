@@ -40,7 +40,7 @@ export function TriggerDeliveries({ trigger: { trigger_id, enabled } }: { trigge
         pages={pages}
         label="History"
         more="Older deliveries"
-        empty={<p className="m-0 text-sm text-soft">Nothing came with a right signature yet.</p>}
+        empty={<p className="m-0 text-sm text-soft">No verified deliveries yet.</p>}
       >
         {(delivery) => (
           <DeliveryRow key={delivery.delivery_id} delivery={delivery} may_replay={may_write && enabled} />

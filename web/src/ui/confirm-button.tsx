@@ -49,12 +49,18 @@ interface QuestionProps {
   deed: ButtonKind
   question: string
   confirm: string
-  /** What the button says that does nothing. */
+  /** What the button says that does nothing. Beside "Cancel the run", "Cancel" could be either. */
   dismiss?: string
   onConfirm: () => void
 }
 
-const Question = ({ deed, question, confirm, dismiss = 'Leave it', onConfirm }: QuestionProps) => (
+const Question = ({
+  deed,
+  question,
+  confirm,
+  dismiss = confirm.startsWith('Cancel') ? 'Keep running' : 'Cancel',
+  onConfirm,
+}: QuestionProps) => (
   <AlertDialog.Portal>
     <AlertDialog.Overlay className="fixed inset-0 z-20 bg-scrim" />
     <AlertDialog.Content className="-translate-x-1/2 -translate-y-1/2 fixed top-1/2 left-1/2 z-20 w-[min(26rem,calc(100vw-2rem))] rounded-2xl border border-line bg-raised p-5 shadow-xl">

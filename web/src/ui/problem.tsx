@@ -11,7 +11,7 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => vo
       <div className="mt-2 flex flex-wrap items-center gap-3 empty:hidden">
         {onRetry ? <Button onClick={onRetry}>Try again</Button> : null}
         {error instanceof APIError && error.code ? (
-          <a href={`${BASE_PATH}docs/errors/${encodeURIComponent(error.code)}`}>What it means</a>
+          <a href={`${BASE_PATH}docs/errors/${encodeURIComponent(error.code)}`}>Help</a>
         ) : null}
         {error instanceof APIError && error.trace_id ? (
           <span className="text-soft text-xs">trace {error.trace_id}</span>

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
  * most answers are quicker, and what flashes disturbs.
  */
 export const Skeleton = ({ children }: { children: ReactNode }) => (
-  <div role="status" aria-busy data-skeleton>
+  <div role="status" data-skeleton>
     <span className="unseen">Loading…</span>
     <div aria-hidden className="skeleton">
       {children}

@@ -3,9 +3,9 @@ import {
   type ChosenFormat,
   EVENT_TYPES,
   EVENTS,
+  eventsOf,
   FORMATS,
   isMail,
-  NOTICE_TYPES,
   type WebhookForm,
 } from './webhook-form.ts'
 
@@ -19,6 +19,7 @@ export function WebhookFields({
   is_new: boolean
   set: (change: Partial<WebhookForm>) => void
 }) {
+  const events = eventsOf(form)
   return (
     <>
       <TextField
@@ -30,18 +31,13 @@ export function WebhookFields({
         placeholder="https://example.com/hooks/runyard"
         hint="Or an e-mail address."
         value={form.url}
-        onText={(url) =>
-          set({ url, ...(is_new && isMail(url) && !isMail(form.url) ? { events: NOTICE_TYPES } : {}) })
-        }
+        onText={(url) => set({ url })}
       />
       {isMail(form.url) ? null : (
         <SelectField
           label="What is sent"
           value={form.format}
-          onText={(text) => {
-            const format = text as ChosenFormat
-            set({ format, ...(is_new ? { events: format === 'runyard' ? EVENT_TYPES : NOTICE_TYPES } : {}) })
-          }}
+          onText={(format) => set({ format: format as ChosenFormat })}
         >
           {Object.entries(FORMATS).map(([value, label]) => (
             <option key={value} value={value}>
@@ -67,11 +63,9 @@ export function WebhookFields({
                   {EVENTS[type]} <code className="text-soft text-xs">{type}</code>
                 </span>
               }
-              checked={form.events.includes(type)}
+              checked={events.includes(type)}
               onCheck={(is_on) =>
-                set({
-                  events: EVENT_TYPES.filter((each) => (each === type ? is_on : form.events.includes(each))),
-                })
+                set({ events: EVENT_TYPES.filter((each) => (each === type ? is_on : events.includes(each))) })
               }
             />
           ))}
@@ -89,4 +83,4 @@ export function WebhookFields({
 }
 
 /** Whether all is there that has to be. */
-export const isWhole = ({ url, events }: WebhookForm): boolean => url.trim() !== '' && events.length > 0
+export const isWhole = (form: WebhookForm): boolean => form.url.trim() !== '' && eventsOf(form).length > 0

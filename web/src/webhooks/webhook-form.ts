@@ -15,7 +15,7 @@ export const EVENTS: Record<EventType, string> = {
 export const EVENT_TYPES = Object.keys(EVENTS) as EventType[]
 
 /** What a message to people is sent for, unless told otherwise. */
-export const NOTICE_TYPES = EVENT_TYPES.filter((type) => type !== 'run.created' && type !== 'run.started')
+const NOTICE_TYPES = EVENT_TYPES.filter((type) => type !== 'run.created' && type !== 'run.started')
 
 /** What is sent to an address of the web. */
 export const FORMATS: Record<Exclude<WebhookFormat, 'email'>, string> = {
@@ -35,7 +35,8 @@ export interface WebhookForm {
   url: string
   description: string
   format: ChosenFormat
-  events: readonly EventType[]
+  /** None: nobody has chosen, so they are what `eventsOf` says. */
+  events?: readonly EventType[]
   is_personal: boolean
 }
 
@@ -43,20 +44,21 @@ export const formOf = (webhook: Webhook | undefined): WebhookForm => ({
   url: webhook?.url ?? '',
   description: webhook?.description ?? '',
   format: webhook && webhook.format !== 'email' ? webhook.format : 'runyard',
-  events: webhook?.events ?? EVENT_TYPES,
+  ...(webhook ? { events: webhook.events } : {}),
   is_personal: webhook?.scope.type === 'User',
 })
 
+/** What is sent: everything to a program, what people have to know to people, and what somebody chose in any case. */
+export const eventsOf = ({ url, format, events }: WebhookForm): readonly EventType[] =>
+  events ?? (isMail(url) || format !== 'runyard' ? NOTICE_TYPES : EVENT_TYPES)
+
 /** All of it is said each time: what is left out of a change becomes the default. */
-export const requestOf = (
-  { url, description, format, events }: Omit<WebhookForm, 'is_personal'>,
-  enabled: boolean,
-): UpdateWebhookRequest => ({
-  url: url.trim().replace(MAIL, 'mailto:$1'),
-  format: isMail(url) ? 'email' : format,
-  events: [...events],
+export const requestOf = (form: WebhookForm, enabled: boolean): UpdateWebhookRequest => ({
+  url: form.url.trim().replace(MAIL, 'mailto:$1'),
+  format: isMail(form.url) ? 'email' : form.format,
+  events: [...eventsOf(form)],
   enabled,
-  ...(description.trim() ? { description: description.trim() } : {}),
+  ...(form.description.trim() ? { description: form.description.trim() } : {}),
 })
 
 export const sayEvents = (events: readonly EventType[]): string =>

@@ -1,5 +1,5 @@
 import type { Queue, WorkerItem } from '@runyard/client'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useAccess } from '../client.ts'
 import { plainText } from '../text/plain-text.ts'
@@ -22,7 +22,6 @@ export function WorkersPage() {
     queryKey: ['queue'],
     queryFn: ({ signal }) => client.workers.queue({ limit: MOST_RUNS }, { signal }),
     refetchInterval: POLL_MS,
-    placeholderData: keepPreviousData,
   })
   return (
     <>
@@ -47,6 +46,7 @@ export function WorkersPage() {
           Queue
         </h2>
         {queue.error ? <Problem error={queue.error} onRetry={() => queue.refetch()} /> : null}
+        {queue.isPending ? <p className="m-0 text-sm text-soft">Loading…</p> : null}
         {queue.data ? <QueueView queue={queue.data} /> : null}
       </section>
     </>
@@ -104,7 +104,7 @@ function WorkerRow({ worker }: { worker: WorkerItem }) {
 }
 
 function QueueView({ queue: { pools, runs, has_more } }: { queue: Queue }) {
-  if (pools.length + runs.length === 0) return <p className="m-0 text-sm text-soft">No run waits.</p>
+  if (pools.length + runs.length === 0) return <p className="m-0 text-sm text-soft">No runs are waiting.</p>
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
       {pools.length > 0 ? (

@@ -73,7 +73,10 @@ function Hunks({
   hunks: readonly Hunk[]
   commenting: Commenting | undefined
 }) {
-  const [shows_all, setAll] = useState(false)
+  // Comments that were kept may be on any of them.
+  const [shows_all, setAll] = useState(() =>
+    [...(commenting?.comments.values() ?? [])].some((comment) => comment.path === path),
+  )
   const highlighter = useHighlighter()
   const language = useMemo(() => highlighter && languageOf(path, highlighter), [path, highlighter])
   // The same objects as long as the same is shown: colours are found once for each.

@@ -476,14 +476,69 @@ describe('the page of a run', { skip }, () => {
     assert.deepEqual(complaints, [])
   })
 
+  test('comments on lines outlive the next turn, and say what sending them does', async () => {
+    const { uid } = await api.json<{ uid: string }>('POST', '/agent/environments', {
+      ...{ name: 'commented', repositories: [{ url: `${host.url}/acme/site` }] },
+    })
+    const write = (content: string) => ['write', { path: 'cart.txt', content }]
+    const config = { environment_id: uid, permissions: [{ tool: 'bash', action: 'ask' }] }
+    const run_id = await api.create({ prompt: JSON.stringify([write('one\ntwo\n')]), config })
+    await api.ended(run_id, 60)
+    await using opened = await openRun(run_id)
+    const { page, complaints } = opened
+    await page.getByRole('button', { name: 'Comment on line 1' }).click()
+    await page.keyboard.type('In Spanish.')
+    await page.keyboard.press('Control+Enter')
+    await page.getByRole('button', { name: 'Comment on line 2' }).click()
+    await page.keyboard.type('And th')
+    const comments = page.getByRole('region', { name: 'Your comments' })
+    await comments.getByText('1 comment, not sent yet, and 1 draft.').waitFor()
+
+    // Typing continues while the next turn's patch is on its way, and after it has arrived.
+    const { promise: is_held, resolve: release } = Promise.withResolvers<void>()
+    const asked = page.waitForRequest(/\/downloads\/artifacts\//)
+    await page.route(/\/downloads\/artifacts\//, (route) => is_held.then(() => route.continue()))
+    const message = JSON.stringify([write('uno\ntwo\n'), ['bash', { command: 'echo allowed' }]])
+    await api.call('POST', `/agent/runs/${run_id}/followups`, { message })
+    await asked
+    await page.keyboard.type('is')
+    release()
+    await comments.getByText('These lines changed').waitFor()
+    await page.keyboard.type(' one.')
+    const draft = page.getByRole('textbox', { name: 'Comment on line 2 of cart.txt' })
+    assert.equal(await draft.inputValue(), 'And this one.')
+    await comments.getByText('In Spanish.').waitFor()
+
+    // What a message does now is said where comments are sent, too.
+    await page.getByRole('button', { name: 'Allow once' }).waitFor()
+    await comments.getByText('The call is not made').waitFor()
+    await checkAccess(page)
+    for (const width of [380, 1280]) {
+      await page.setViewportSize({ width, height: 900 })
+      await comments.getByText('The call is not made').filter({ visible: true }).waitFor()
+    }
+
+    await comments.getByRole('button', { name: 'Discard' }).click()
+    await page.getByRole('alertdialog').getByText('2 comments will be deleted.').waitFor()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Discard' }).click()
+    await comments.waitFor({ state: 'detached' })
+    await api.call('POST', `/agent/runs/${run_id}/cancel`)
+    await state(page, 'Cancelled')
+    assert.deepEqual(complaints, [])
+  })
+
   test('a PDF is shown page by page, as pictures: what it would execute does nothing', async () => {
-    const [good, broken] = [writePdf('Hello PDF'), '%PDF-1.7 but nothing more'].map((text) =>
-      Buffer.from(text, 'latin1').toString('base64'),
+    const files = {
+      'plan.pdf': writePdf('Hello PDF'),
+      'scan.pdf': writePdf('Scanned', 'JBIG2Decode'),
+      'broken.pdf': '%PDF-1.7 but nothing more',
+    }
+    const commands = Object.entries(files).map(
+      ([name, text]) => `echo ${Buffer.from(text, 'latin1').toString('base64')} | base64 -d > ${name}`,
     )
-    const command = `echo ${good} | base64 -d > plan.pdf; echo ${broken} | base64 -d > broken.pdf`
     const calls = [
-      ['bash', { command }],
-      ...['plan.pdf', 'broken.pdf'].map((path) => ['attach_artifact', { path }]),
+      ['bash', { command: commands.join('; ') }],
+      ...Object.keys(files).map((path) => ['attach_artifact', { path }]),
     ]
     const run_id = await api.create({ title: 'Write a PDF', prompt: JSON.stringify(calls) })
     await api.ended(run_id)
@@ -501,6 +556,10 @@ describe('the page of a run', { skip }, () => {
     assert(Number(dark) > 100, 'its text is drawn')
     await checkAccess(page)
     await artifacts.getByRole('button', { name: 'Hide plan.pdf' }).click()
+    await artifacts.getByRole('button', { name: 'Preview scan.pdf' }).click()
+    await artifacts.getByText('Page 1 could not be drawn completely.').waitFor()
+    await checkAccess(page)
+    await artifacts.getByRole('button', { name: 'Hide scan.pdf' }).click()
     await artifacts.getByRole('button', { name: 'Preview broken.pdf' }).click()
     await artifacts.getByText(/^This PDF cannot be shown here: .*Download it instead\.$/).waitFor()
     assert.deepEqual(complaints, [])
@@ -583,15 +642,24 @@ describe('the page of a run', { skip }, () => {
   })
 })
 
-/** One page with a line of text, which would open a dialog if what is in it were executed. */
-function writePdf(text: string): string {
-  const content = `BT /F1 36 Tf 40 120 Td (${text}) Tj ET`
+/**
+ * One page with a line of text, which would open a dialog if what is in it were executed. With the name of a filter it has a
+ * picture as well, which that filter cannot decode.
+ */
+function writePdf(text: string, filter?: string): string {
+  const picture = filter ? ' q 50 0 0 50 0 0 cm /Im Do Q' : ''
+  const content = `BT /F1 36 Tf 40 120 Td (${text}) Tj ET${picture}`
   const objects = [
     '<< /Type /Catalog /Pages 2 0 R /OpenAction << /S /JavaScript /JS (app.alert("executed")) >> >>',
     '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
-    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 200] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 200] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> /XObject << /Im 6 0 R >> >> >>',
     `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
     '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+    ...(filter
+      ? [
+          `<< /Type /XObject /Subtype /Image /Width 8 /Height 8 /BitsPerComponent 1 /ColorSpace /DeviceGray /Filter /${filter} /Length 4 >>\nstream\nscan\nendstream`,
+        ]
+      : []),
   ]
   let pdf = '%PDF-1.7\n'
   const places = objects.map((object, index) => {

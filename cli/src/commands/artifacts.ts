@@ -60,10 +60,10 @@ export function addArtifactCommands(program: Command): void {
     if (output.format === 'ndjson') return artifacts.forEach(output.json)
     if (artifacts.length === 0) return output.note('The run has made nothing that is kept.')
     for (const artifact of artifacts) {
-      const [uid] = keptAs(artifact)
       const described = oneLine(describeArtifact(artifact))
-      // Of a patch only the size of its changes is said elsewhere.
-      output.line(uid === undefined || described.startsWith(uid) ? described : `${uid}  ${described}`)
+      // Elsewhere a patch is read by `runyard diff`, and is called by no id.
+      const is_patch = artifact.artifact_type === 'FILE' && artifact.data.diff
+      output.line(is_patch ? `${oneLine(artifact.data.artifact_uid)}  ${described}` : described)
     }
   })
 

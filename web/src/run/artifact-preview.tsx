@@ -29,7 +29,7 @@ export const ArtifactPreview = ({ uid, name, kind }: Previewed) => (
 const PdfPages = lazyPage<'PdfPages', { data: ArrayBuffer; name: string }>(
   () => import('./pdf-pages.tsx'),
   'PdfPages',
-  { is_ahead: false },
+  { is_part: true },
 )
 
 function PdfPreview({ uid, name }: Omit<Previewed, 'kind'>) {
@@ -38,12 +38,10 @@ function PdfPreview({ uid, name }: Omit<Previewed, 'kind'>) {
     queryKey: ['artifact', uid, 'pdf'],
     queryFn: async ({ signal }) =>
       (await readArtifact(client, uid, { signal, max_bytes: MOST_BYTES.pdf })).arrayBuffer(),
-    staleTime: 5_000,
+    staleTime: Number.POSITIVE_INFINITY,
     gcTime: 60_000,
-    structuralSharing: false,
-    refetchOnWindowFocus: false,
   })
-  if (error) return <Problem error={error} />
+  if (error && !data) return <Problem error={error} />
   if (!data) return <p className="m-0 text-soft">Loading…</p>
   return (
     <ScrollBox

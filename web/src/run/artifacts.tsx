@@ -1,10 +1,13 @@
 import type { ArtifactItem } from '@runyard/client'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { linkToArtifact } from '../artifact-link.ts'
 import { useAccess } from '../client.ts'
 import { formatBytes } from '../text/format.ts'
 import { plainText } from '../text/plain-text.ts'
 import { OutsideLink } from '../ui/outside-link.tsx'
+import { Problem } from '../ui/problem.tsx'
+import { downloadFrom } from '../ui/save-file.ts'
 import { ArtifactPreview } from './artifact-preview.tsx'
 import { type PreviewKind, previewOf } from './preview-kind.ts'
 
@@ -88,15 +91,13 @@ function Kept({
 }) {
   const [is_open, setOpen] = useState(false)
   const { client } = useAccess()
-  const open = async () => {
-    location.assign(await linkToArtifact(client, uid))
-  }
+  const save = useMutation({ mutationFn: async () => downloadFrom(await linkToArtifact(client, uid)) })
   return (
     <>
       <button
         type="button"
         className="min-w-0 flex-1 truncate text-left text-accent underline"
-        onClick={open}
+        onClick={() => save.mutate()}
       >
         {name}
       </button>
@@ -114,6 +115,11 @@ function Kept({
           </button>
         ) : null}
       </span>
+      {save.error ? (
+        <div className="basis-full">
+          <Problem error={save.error} />
+        </div>
+      ) : null}
       {preview && is_open ? <ArtifactPreview uid={uid} name={name} kind={preview} /> : null}
     </>
   )

@@ -1,5 +1,5 @@
 import type { ChangedFile, RunDiff } from '@runyard/client'
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { Download } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { readArtifact } from '../artifact-link.ts'
@@ -10,9 +10,9 @@ import { Button } from '../ui/button.tsx'
 import { CopyLine } from '../ui/copy-line.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { saveFile } from '../ui/save-file.ts'
-import { type Commenting, FileDiff } from './file-diff.tsx'
+import { FileDiff } from './file-diff.tsx'
 import { type FileGroup, groupByFolder } from './file-groups.ts'
-import { parsePatch } from './patch.ts'
+import type { Commenting } from './line-comments.ts'
 import { diffQuery, patchQuery } from './run-queries.ts'
 
 /** Lines of changes whose files are open to begin with, when they are few as well. */
@@ -33,35 +33,34 @@ export function Changes({ run_id, commenting }: { run_id: string; commenting: Co
   return <ChangeList diff={diff} commenting={commenting} />
 }
 
-function ChangeList({ diff, commenting }: { diff: RunDiff; commenting: Commenting | undefined }) {
+function ChangeList({ diff: newest, commenting }: { diff: RunDiff; commenting: Commenting | undefined }) {
   const { client } = useAccess()
-  const { run_id, files, files_changed, additions, deletions, notes, patch } = diff
-  const is_small = additions + deletions <= OPEN_LINES && files.length <= OPEN_FILES
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
-  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
-  const isOpen = (path: string) => (is_small ? !closed.has(path) : open.has(path))
+  const is_small = newest.additions + newest.deletions <= OPEN_LINES && newest.files.length <= OPEN_FILES
+  const commented = new Set(commenting ? [...commenting.comments.values()].map(({ path }) => path) : [])
+  /** What somebody has opened or closed, by paths and folders. */
+  const [choices, setChoices] = useState<ReadonlyMap<string, boolean>>(new Map())
+  const choose = (name: string, is_open: boolean) => setChoices(new Map(choices).set(name, is_open))
+  const isOpen = (path: string) => choices.get(path) ?? (is_small || commented.has(path))
+  const is_patch_needed = newest.patch !== undefined && newest.files.some(({ path }) => isOpen(path))
+  const { data: parts, error } = useQuery({
+    ...patchQuery(client, newest.patch?.artifact_uid ?? ''),
+    enabled: is_patch_needed,
+  })
+  // Both of one turn: what is being read or written there stays until the newer patch has arrived.
+  const [last, setLast] = useState({ diff: newest, parts })
+  const shown = is_patch_needed && !parts && last.parts ? last : { diff: newest, parts }
+  if (shown.diff !== last.diff || shown.parts !== last.parts) setLast(shown)
+  const { run_id, files, files_changed, additions, deletions, notes, patch } = shown.diff
   const groups = useMemo(() => groupByFolder(files), [files])
   const has_folders = files.length > FEW_FILES && groups.length > 1
-  const [turned, setTurned] = useState<ReadonlySet<string>>(new Set())
   // A folder with many files is closed until somebody opens it.
   const isShown = ({ folder, files }: FileGroup) =>
-    !has_folders || files.length <= MOST_SHOWN !== turned.has(folder)
-  const toggleFolder = ({ folder }: FileGroup) => setTurned(toggled(turned, folder))
-  const is_any_open = files.some((file) => isOpen(file.path))
-  const { data: text, error } = useQuery({
-    ...patchQuery(client, patch?.artifact_uid ?? ''),
-    enabled: patch !== undefined && is_any_open,
+    !has_folders ||
+    (choices.get(folder) ?? (files.length <= MOST_SHOWN || files.some(({ path }) => commented.has(path))))
+  const save = useMutation({
+    mutationFn: async ({ artifact_uid, data }: NonNullable<typeof patch>) =>
+      saveFile(await (await readArtifact(client, artifact_uid)).blob(), data.filename),
   })
-  const parts = useMemo(() => (text === undefined ? undefined : parsePatch(text)), [text])
-  const toggle = (path: string) => {
-    const [now, set] = is_small ? ([closed, setClosed] as const) : ([open, setOpen] as const)
-    set(toggled(now, path))
-  }
-  const save = async () => {
-    if (!patch) return
-    const answer = await readArtifact(client, patch.artifact_uid)
-    saveFile(await answer.blob(), patch.data.filename)
-  }
   return (
     <section aria-labelledby="changes" className="grid gap-2">
       <header className="flex flex-wrap items-center gap-x-3 gap-y-1">
@@ -70,7 +69,7 @@ function ChangeList({ diff, commenting }: { diff: RunDiff; commenting: Commentin
         </h2>
         <Counts additions={additions} deletions={deletions} />
         {patch ? (
-          <Button kind="quiet" className="ml-auto" onClick={save}>
+          <Button kind="quiet" className="ml-auto" onClick={() => save.mutate(patch)}>
             <Download aria-hidden className="size-4" />
             Patch
           </Button>
@@ -82,12 +81,16 @@ function ChangeList({ diff, commenting }: { diff: RunDiff; commenting: Commentin
           label="Copy the command that applies the changes"
         />
       ) : null}
-      {error ? <Problem error={error} /> : null}
+      {(error ?? save.error) ? <Problem error={error ?? save.error} /> : null}
       <ul className="m-0 list-none overflow-clip rounded-[10px] border border-line bg-raised p-0">
         {groups.map((group) => (
           <li key={group.folder}>
             {has_folders ? (
-              <FolderRow group={group} is_open={isShown(group)} onToggle={() => toggleFolder(group)} />
+              <FolderRow
+                group={group}
+                is_open={isShown(group)}
+                onToggle={() => choose(group.folder, !isShown(group))}
+              />
             ) : null}
             {isShown(group) ? (
               <ul className="m-0 list-none p-0">
@@ -96,15 +99,15 @@ function ChangeList({ diff, commenting }: { diff: RunDiff; commenting: Commentin
                     <FileRow
                       file={file}
                       folder={has_folders ? group.folder : ''}
-                      mode={parts?.get(file.path)?.mode}
+                      mode={shown.parts?.get(file.path)?.mode}
                       is_open={isOpen(file.path)}
-                      onToggle={() => toggle(file.path)}
+                      onToggle={() => choose(file.path, !isOpen(file.path))}
                     />
                     {isOpen(file.path) ? (
                       <FileDiff
                         file={file}
-                        part={parts?.get(file.path)}
-                        is_read={parts !== undefined}
+                        part={shown.parts?.get(file.path)}
+                        is_read={shown.parts !== undefined}
                         commenting={commenting}
                       />
                     ) : null}
@@ -127,12 +130,6 @@ function ChangeList({ diff, commenting }: { diff: RunDiff; commenting: Commentin
       ))}
     </section>
   )
-}
-
-const toggled = (set: ReadonlySet<string>, item: string): Set<string> => {
-  const next = new Set(set)
-  if (!next.delete(item)) next.add(item)
-  return next
 }
 
 const ROW =

@@ -39,15 +39,8 @@ export const TO_WRITE: Partial<Record<RunState, string>> = {
   BLOCKED: 'Answer',
 }
 
-/** Where a person writes to the agent, in every state: what a message does is said before it is sent. */
-export function Composer({
-  run_id,
-  state,
-  asks_to_allow,
-  asks_nothing = false,
-  debug_until,
-  is_debugged = false,
-}: {
+/** What a message to the run does depends on. */
+export interface Writing {
   run_id: string
   state: RunState
   asks_to_allow: boolean
@@ -56,14 +49,23 @@ export function Composer({
   /** Until when a message asks an agent where the setup failed. */
   debug_until?: string | undefined
   is_debugged?: boolean
-}) {
+}
+
+export function wordsOf({ state, asks_to_allow, asks_nothing, debug_until, is_debugged }: Writing): Words {
+  if (state === 'BLOCKED' && asks_to_allow) return BESIDE
+  if (asks_nothing) return ENDED
+  const ended = debug_until === undefined ? ENDED : debugWords(debug_until)
+  return WORDS[is_debugged ? 'INPROGRESS' : state] ?? ended
+}
+
+/** Where a person writes to the agent, in every state: what a message does is said before it is sent. */
+export function Composer(writing: Writing) {
+  const { run_id, state, asks_to_allow, asks_nothing = false, is_debugged = false } = writing
   const { client } = useAccess()
   const [message, setMessage] = useState('')
   const [files, setFiles] = useState<File[]>([])
   const is_asking = state === 'BLOCKED' && !asks_to_allow && !asks_nothing
-  const ended = debug_until === undefined ? ENDED : debugWords(debug_until)
-  const words = asks_nothing ? ENDED : (WORDS[is_debugged ? 'INPROGRESS' : state] ?? ended)
-  const { label, hint } = state === 'BLOCKED' && asks_to_allow ? BESIDE : words
+  const { label, hint } = wordsOf(writing)
   const is_working = state === 'INPROGRESS' || is_debugged
   const send = useMutation({
     mutationFn: async (on_busy: RunFollowupRequest['on_busy']) => {

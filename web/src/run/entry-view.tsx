@@ -41,6 +41,14 @@ const END_TONES: Record<string, string> = {
   BLOCKED: 'border-wait/40 bg-wait/5 [--tone:var(--wait)]',
 }
 
+/** Where the result shows the agent's last message. */
+export const LAST_MESSAGE_ID = 'last-message'
+
+function goToLastMessage(): void {
+  document.getElementById(LAST_MESSAGE_ID)?.focus({ preventScroll: true })
+  window.scrollTo({ top: 0 })
+}
+
 /** One entry of a conversation. */
 export const EntryView = memo(function EntryView({
   entry,
@@ -59,7 +67,7 @@ export const EntryView = memo(function EntryView({
       return is_told_above ? (
         <p className="m-0 text-soft text-sm" data-entry="said">
           The agent’s last message is{' '}
-          <button type="button" className="text-accent underline" onClick={() => window.scrollTo({ top: 0 })}>
+          <button type="button" className="text-accent underline" onClick={goToLastMessage}>
             at the top of the page
           </button>
         </p>

@@ -13,7 +13,13 @@ import {
   useHighlighter,
 } from './code-colours.ts'
 import { CommentField } from './comment-field.tsx'
-import { type CommentActions, keyOfLine, type LineComment, nameLine } from './line-comments.ts'
+import {
+  type CommentActions,
+  type Commenting,
+  keyOfLine,
+  type LineComment,
+  nameLine,
+} from './line-comments.ts'
 import { type DiffLine, type FilePart, firstLines, type Hunk } from './patch.ts'
 
 /** Lines of one file that are shown before anybody asks for more. */
@@ -26,12 +32,6 @@ const TONES: Record<DiffLine['kind'], string> = {
   note: 'text-soft',
 }
 const SIGNS: Record<DiffLine['kind'], string> = { added: '+', removed: '−', same: ' ', note: ' ' }
-
-/** Comments that have not been sent, by their lines, and what to do with them. */
-export interface Commenting {
-  comments: ReadonlyMap<string, LineComment>
-  actions: CommentActions
-}
 
 /** The changed lines of one file. `part`: undefined where the patch does not hold it. `commenting`: for who may write. */
 export function FileDiff({
@@ -73,7 +73,10 @@ function Hunks({
   hunks: readonly Hunk[]
   commenting: Commenting | undefined
 }) {
-  const [shows_all, setAll] = useState(false)
+  // Comments that were kept may be on any of them.
+  const [shows_all, setAll] = useState(() =>
+    [...(commenting?.comments.values() ?? [])].some((comment) => comment.path === path),
+  )
   const highlighter = useHighlighter()
   const language = useMemo(() => highlighter && languageOf(path, highlighter), [path, highlighter])
   // The same objects as long as the same is shown: colours are found once for each.
@@ -195,12 +198,7 @@ const LineRows = memo(function LineRows({
       {actions && comment ? (
         <tr>
           <td colSpan={4} className="bg-raised px-3.5 py-2 font-sans">
-            <CommentField
-              label={`Comment on ${nameLine(line)} of ${path}`}
-              comment={comment}
-              onChange={actions.write}
-              onRemove={() => actions.remove([comment])}
-            />
+            <CommentField comment={comment} actions={actions} />
           </td>
         </tr>
       ) : null}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { keyOfLine, type LineComment, openComment, writeComments } from './line-comments.ts'
-import type { DiffLine } from './patch.ts'
+import { hasLine, keyOfLine, type LineComment, openComment, writeComments } from './line-comments.ts'
+import { type DiffLine, parsePatch } from './patch.ts'
 
 const added: DiffLine = { kind: 'added', text: 'const a = 1', new_line: 12 }
 const removed: DiffLine = { kind: 'removed', text: '```js', old_line: 3 }
@@ -39,5 +39,18 @@ test('another comment keeps what was written in the one before, and takes away a
   const comments = openComment(new Map([[keyOfLine('a', added), draft]]), 'b', removed)
   assert.deepEqual([...comments.values()], [draft, { path: 'b', line: removed, text: '', is_draft: true }])
   assert.equal(openComment(comments, 'a', added), comments, 'that line has its field')
-  assert.deepEqual([...openComment(comments, 'c', added).keys()], ['a 12', 'c 12'])
+  const paths = [...openComment(comments, 'c', added).values()].map(({ path }) => path)
+  assert.deepEqual(paths, ['a', 'c'])
+})
+
+test('a comment belongs to its line only while that line has the same number and text', () => {
+  const on = (line: DiffLine): LineComment => ({ path: 'a', line, text: 'Why?', is_draft: false })
+  const patch = (...lines: string[]) => parsePatch(['--- a/a', '+++ b/a', ...lines, ''].join('\n'))
+  const before = patch('@@ -11,1 +11,2 @@', ' same', '+const a = 1')
+  assert(hasLine(on(added), before))
+  assert(hasLine(on({ kind: 'same', text: 'same', old_line: 11, new_line: 11 }), before))
+  const after = patch('@@ -11,1 +11,2 @@', ' same', '+const b = 2')
+  assert(!hasLine(on(added), after), 'another line has its number')
+  assert(!hasLine(on(added), new Map()), 'its file is not changed any more')
+  assert.notEqual(keyOfLine('a', added), keyOfLine('a', { ...added, text: 'const b = 2' }))
 })

@@ -1,5 +1,6 @@
-import { useMemo, useState } from 'react'
-import type { DiffLine } from './patch.ts'
+import { useEffect, useMemo, useState } from 'react'
+import type { DiffLine, FilePart } from './patch.ts'
+import { readStored, storeComments } from './stored-comments.ts'
 
 /** What somebody says about a changed line. */
 export interface LineComment {
@@ -17,14 +18,21 @@ export interface CommentActions {
   remove: (comments: readonly LineComment[]) => void
 }
 
-/** Comments of a run's page that have not been sent, by the keys of their lines; the actions stay the same objects. */
-export function useLineComments(): { comments: ReadonlyMap<string, LineComment>; actions: CommentActions } {
-  const [comments, setComments] = useState<ReadonlyMap<string, LineComment>>(new Map())
+/** Comments on a run that have not been sent, by the keys of their lines; the actions stay the same objects. */
+export interface Commenting {
+  comments: ReadonlyMap<string, LineComment>
+  actions: CommentActions
+}
+
+export function useLineComments(run_id: string): Commenting {
+  const [comments, setComments] = useState<ReadonlyMap<string, LineComment>>(
+    () => new Map(readStored(run_id).map((comment) => [keyOf(comment), comment])),
+  )
+  useEffect(() => storeComments(run_id, writtenOf(comments)), [run_id, comments])
   const actions = useMemo(
     (): CommentActions => ({
       open: (path, line) => setComments((before) => openComment(before, path, line)),
-      write: (comment) =>
-        setComments((before) => new Map(before).set(keyOfLine(comment.path, comment.line), comment)),
+      write: (comment) => setComments((before) => new Map(before).set(keyOf(comment), comment)),
       remove: (gone) =>
         setComments((before) => new Map([...before].filter(([, comment]) => !gone.includes(comment)))),
     }),
@@ -32,6 +40,18 @@ export function useLineComments(): { comments: ReadonlyMap<string, LineComment>;
   )
   return { comments, actions }
 }
+
+/** Those with a text, finished or not. */
+export const writtenOf = (comments: ReadonlyMap<string, LineComment>): LineComment[] =>
+  [...comments.values()].filter(({ text }) => text.trim() !== '')
+
+/** Whether the patch still has the line that a comment is about. */
+export const hasLine = ({ path, line }: LineComment, parts: ReadonlyMap<string, FilePart>): boolean =>
+  parts
+    .get(path)
+    ?.hunks.some(({ lines }) =>
+      lines.some((shown) => numberOf(shown) === numberOf(line) && shown.text === line.text),
+    ) ?? false
 
 /** A field that nothing was written in goes when another one opens. */
 export function openComment(
@@ -41,7 +61,7 @@ export function openComment(
 ): ReadonlyMap<string, LineComment> {
   const key = keyOfLine(path, line)
   if (comments.has(key)) return comments
-  const kept = [...comments].filter(([, { text }]) => text.trim() !== '')
+  const kept = writtenOf(comments).map((comment) => [keyOf(comment), comment] as const)
   return new Map(kept).set(key, { path, line, text: '', is_draft: true })
 }
 
@@ -49,8 +69,12 @@ export function openComment(
 export const nameLine = ({ new_line, old_line }: DiffLine): string =>
   new_line === undefined ? `removed line ${old_line ?? '?'}` : `line ${new_line}`
 
-export const keyOfLine = (path: string, { new_line, old_line }: DiffLine): string =>
-  `${path} ${new_line ?? `-${old_line}`}`
+const numberOf = ({ new_line, old_line = 0 }: DiffLine): number => new_line ?? -old_line
+
+/** With the line's text: after another turn, another line may have its number. */
+export const keyOfLine = (path: string, line: DiffLine): string => `${path}\n${numberOf(line)}\n${line.text}`
+
+export const keyOf = ({ path, line }: LineComment): string => keyOfLine(path, line)
 
 const LONGEST_LINE = 200
 

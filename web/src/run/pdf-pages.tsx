@@ -20,15 +20,21 @@ export function PdfPages({ data, name }: { data: ArrayBuffer; name: string }) {
   const [pdf, setPdf] = useState<PDFDocumentProxy>()
   const [error, setError] = useState<unknown>()
   useEffect(() => {
+    setPdf(undefined)
+    setError(undefined)
     const port = new Worker(new URL('pdfjs-dist/build/pdf.worker.min.mjs', import.meta.url), {
       type: 'module',
     })
+    // A script that does not arrive never answers.
+    port.onerror = () => setError('The code that reads it could not be loaded')
     const worker = PDFWorker.create({ port })
     const reading = getDocument({
       // The worker takes its bytes away from who gives them.
       data: data.slice(0),
       worker,
-      ...{ enableXfa: false, useWasm: false, maxImageSize: MOST_PIXELS, stopAtErrors: false, verbosity: 0 },
+      ...{ enableXfa: false, useWasm: false, maxImageSize: MOST_PIXELS, verbosity: 0 },
+      // A page whose picture is left out would look complete.
+      stopAtErrors: true,
     })
     let is_over = false
     reading.promise.then(setPdf, (reason) => {
@@ -67,13 +73,13 @@ export function PdfPages({ data, name }: { data: ArrayBuffer; name: string }) {
 
 function PdfPage({ pdf, number, name }: { pdf: PDFDocumentProxy; number: number; name: string }) {
   const place = useRef<HTMLCanvasElement>(null)
-  const [text, setText] = useState<string>()
+  const [drawn, setDrawn] = useState<{ text: string; is_whole: boolean }>()
   useEffect(() => {
     let is_over = false
     const draw = async () => {
       const page = await pdf.getPage(number)
       const canvas = place.current
-      if (is_over || !canvas) return
+      if (is_over || !canvas) return { text: '', is_whole: false }
       const size = page.getViewport({ scale: 1 })
       const scale = Math.min(WIDTH_PX / size.width, MOST_HEIGHT_PX / size.height)
       const viewport = page.getViewport({ scale })
@@ -81,31 +87,37 @@ function PdfPage({ pdf, number, name }: { pdf: PDFDocumentProxy; number: number;
       canvas.height = Math.max(1, Math.floor(viewport.height))
       await page.render({ canvas, viewport, annotationMode: 0 }).promise
       const { items } = await page.getTextContent()
-      return items.map((item) => ('str' in item ? item.str : '')).join(' ')
+      const text = items.map((item) => ('str' in item ? item.str : '')).join(' ')
+      // A picture that could not be decoded is null, and a font that could not be read is the reason.
+      const parts = [...page.objs, ...page.commonObjs].map(([, part]: unknown[]) => part)
+      return { text, is_whole: !parts.some((part) => part === null || typeof part === 'string') }
     }
-    draw().then(
-      (found) => {
-        if (!is_over) setText(found ?? '')
-      },
-      // What could not be drawn stays white; the file can be downloaded.
-      () => {
-        if (!is_over) setText('')
-      },
-    )
+    draw()
+      .catch(() => ({ text: '', is_whole: false }))
+      .then((result) => {
+        if (!is_over) setDrawn(result)
+      })
     return () => {
       is_over = true
     }
   }, [pdf, number])
   return (
-    <figure className="m-0 w-full" data-page={text === undefined ? undefined : number}>
+    <figure className="m-0 w-full" data-page={drawn?.is_whole ? number : undefined}>
       <canvas
         ref={place}
         role="img"
         aria-label={`Page ${number} of ${name}`}
         className="block h-auto max-w-full rounded-lg border border-line bg-white"
       />
-      {/* For who hears the page. */}
-      <figcaption className="unseen">{plainText(text ?? '')}</figcaption>
+      <figcaption>
+        {drawn && !drawn.is_whole ? (
+          <p className="mt-1.5 mb-0 text-sm text-wait">
+            Page {number} could not be drawn completely. Download the file to see all of it.
+          </p>
+        ) : null}
+        {/* For who hears the page. */}
+        <span className="unseen">{plainText(drawn?.text ?? '')}</span>
+      </figcaption>
     </figure>
   )
 }

@@ -3,7 +3,7 @@ import { Prose } from '../text/markdown.tsx'
 import { plainText } from '../text/plain-text.ts'
 import { ScrollBox, ScrollText } from '../ui/scroll-box.tsx'
 import type { Entry } from './entry.ts'
-import { EndBlock } from './entry-view.tsx'
+import { EndBlock, LAST_MESSAGE_ID } from './entry-view.tsx'
 import type { SessionView } from './session-log.ts'
 
 const ENDED: readonly string[] = ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED']
@@ -22,6 +22,9 @@ export function Result({
   const { state, status, entries, end_key } = view
   if (!ENDED.includes(state)) return null
   const end = entries.find(({ key }) => key === end_key)
+  const result = run.result === undefined ? undefined : plainText(run.result)
+  const has_result = result !== undefined && result.trim() !== lastMessage(entries)?.text.trim()
+  if (state === 'SUCCEEDED' && !said && !has_result) return null
   return (
     <section aria-label="Result" className="grid gap-3">
       {state === 'SUCCEEDED' ? null : (
@@ -36,16 +39,17 @@ export function Result({
       {said ? (
         <ScrollBox
           className="max-h-[60vh] overflow-y-auto rounded-xl border border-line bg-raised px-4 py-3"
+          id={LAST_MESSAGE_ID}
           label="Last message"
         >
           <Prose text={said.text} />
         </ScrollBox>
       ) : null}
-      {run.result === undefined || plainText(run.result).trim() === said?.text.trim() ? null : (
+      {has_result ? (
         <ScrollText className="max-h-96 rounded-xl border border-line bg-raised px-4 py-3 text-sm">
-          {plainText(run.result)}
+          {result}
         </ScrollText>
-      )}
+      ) : null}
     </section>
   )
 }
@@ -61,8 +65,11 @@ export function saidAbove({
   is_end_live,
   entries,
 }: Pick<SessionView, 'state' | 'is_end_live' | 'entries'>): Said | undefined {
-  if (!ENDED.includes(state) || is_end_live) return undefined
-  // Of the newest execution: what was said before its question is old.
+  return !ENDED.includes(state) || is_end_live ? undefined : lastMessage(entries)
+}
+
+/** Of the newest execution: the agent's words before its question are old. */
+function lastMessage(entries: readonly Entry[]): Said | undefined {
   const last = entries.findLast(({ kind, ...entry }) =>
     kind === 'asked' ? !('is_waiting' in entry && entry.is_waiting) : kind === 'said',
   )

@@ -11,7 +11,7 @@ import { Artifacts } from './artifacts.tsx'
 import { Changes } from './changes.tsx'
 import { ChildRuns } from './child-runs.tsx'
 import { CommentBar } from './comment-bar.tsx'
-import { Composer } from './composer.tsx'
+import { Composer, type Writing } from './composer.tsx'
 import { Conversation, useStayAtEnd } from './conversation.tsx'
 import { useLineComments } from './line-comments.ts'
 import { PlanLine } from './plan-panel.tsx'
@@ -31,11 +31,11 @@ const TOLD_ABOVE: readonly string[] = ['FAILED', 'ERROR', 'CANCELLED']
 /** One run: what came of it first, then how. */
 export function RunPage({ run_id }: { run_id: string }) {
   const { client, is_visitor } = useAccess()
-  const { data: run, error, refetch } = useQuery(runQuery(client, run_id))
+  const { data: run, error, isFetching, refetch } = useQuery(runQuery(client, run_id))
   // Before what was read of it: it may have been deleted since.
   if (error instanceof NotFoundError)
     return is_visitor ? <NotFound kind="run" /> : <VisitedRun run_id={run_id} />
-  if (run) return <OpenRun key={run_id} run={run} />
+  if (run) return <OpenRun key={run_id} run={run} is_current={!isFetching} />
   return error ? (
     <div className="py-12">
       <Problem error={error} onRetry={() => refetch()} />
@@ -84,9 +84,9 @@ const RunSkeleton = () => (
   </>
 )
 
-function OpenRun({ run }: { run: RunItem }) {
+function OpenRun({ run, is_current }: { run: RunItem; is_current: boolean }) {
   const { client } = useAccess()
-  const feed = useSessionFeed(client, run)
+  const feed = useSessionFeed(client, run, is_current)
   useFreshRun(run, feed)
   if (!feed) return <RunSkeleton />
   return <Session run={run} feed={feed} />
@@ -107,11 +107,19 @@ function Session({ run, feed }: { run: RunItem; feed: Feed }) {
   const { may_write } = useAccess()
   const { view, connection, error } = feed
   const [shows_raw, setRaw] = useState(false)
-  const commenting = useLineComments()
+  const commenting = useLineComments(run.run_id)
   const said = saidAbove(view)
   const { approval, waits_for } = view.status ?? {}
   const is_asked = view.state === 'BLOCKED' && waits_for !== 'message' && may_write
   useFocusOnQuestion(is_asked ? (approval?.approval_id ?? view.end_key) : undefined)
+  const writing: Writing = {
+    run_id: run.run_id,
+    state: view.state,
+    asks_to_allow: approval !== undefined,
+    debug_until: run.status_message?.session_debug_until,
+    is_debugged: view.is_debugged,
+    asks_nothing: view.state === 'BLOCKED' && waits_for === 'message',
+  }
   // A run that goes on is followed; one that has ended is read from the top.
   const { has_news, toEnd } = useStayAtEnd(view.live_events, !ENDED.includes(run.state))
   return (
@@ -156,20 +164,9 @@ function Session({ run, feed }: { run: RunItem; feed: Feed }) {
           />
           {may_write ? (
             <div className="sticky bottom-0 z-5 bg-paper pt-4 pb-4">
-              <CommentBar
-                run_id={run.run_id}
-                comments={commenting.comments}
-                onRemove={commenting.actions.remove}
-              />
+              <CommentBar {...commenting} {...writing} />
               {view.plan ? <PlanLine steps={view.plan} /> : null}
-              <Composer
-                run_id={run.run_id}
-                state={view.state}
-                asks_to_allow={view.status?.approval !== undefined}
-                debug_until={run.status_message?.session_debug_until}
-                is_debugged={view.is_debugged}
-                asks_nothing={view.state === 'BLOCKED' && view.status?.waits_for === 'message'}
-              />
+              <Composer {...writing} />
             </div>
           ) : null}
         </div>

@@ -1,6 +1,7 @@
 import type { Runyard } from '@runyard/client'
 import { queryOptions } from '@tanstack/react-query'
 import { readArtifact } from '../artifact-link.ts'
+import { parsePatch } from './patch.ts'
 
 const QUEUE_MS = 5_000
 
@@ -52,10 +53,11 @@ export const diffQuery = (client: Runyard, run_id: string) =>
     queryFn: ({ signal }) => client.runs.diff(run_id, {}, { signal }),
   })
 
-/** The patch itself. Artifacts never change. */
+/** What the patch holds of each file. Artifacts never change. */
 export const patchQuery = (client: Runyard, artifact_uid: string) =>
   queryOptions({
     queryKey: ['patch', artifact_uid],
-    queryFn: async ({ signal }) => (await readArtifact(client, artifact_uid, { signal })).text(),
+    queryFn: async ({ signal }) =>
+      parsePatch(await (await readArtifact(client, artifact_uid, { signal })).text()),
     staleTime: Number.POSITIVE_INFINITY,
   })

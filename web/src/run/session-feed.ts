@@ -32,7 +32,7 @@ class SessionFeed {
   #is_scheduled = false
 
   constructor(client: Runyard, run: RunItem) {
-    this.#log = new SessionLog(run.creator.display_name ?? '', run.state, Date.now())
+    this.#log = new SessionLog(run.creator.display_name ?? '', run, Date.now())
     this.#feed = { view: this.#log.view, connection: 'opening', error: undefined }
     this.#follow(client, run.run_id)
   }
@@ -115,17 +115,20 @@ class SessionFeed {
 const NOTHING = { subscribe: () => () => {}, read: () => undefined }
 
 /** The live session of a run; undefined until the first portion is there. It stands still while the run is being deleted. */
-export function useSessionFeed(client: Runyard, run: RunItem): Feed | undefined {
+export function useSessionFeed(client: Runyard, run: RunItem, is_current: boolean): Feed | undefined {
   const [feed, setFeed] = useState<SessionFeed>()
+  // The state it is opened in tells old ends from new ones, so it must not be what an earlier visit has read.
+  const [is_ready, setReady] = useState(is_current)
+  if (is_current && !is_ready) setReady(true)
   const { run_id } = run
   const is_gone = useGoneRuns().has(run_id)
   // biome-ignore lint/correctness/useExhaustiveDependencies: a run that is read again is the same run.
   useEffect(() => {
-    if (is_gone) return
+    if (is_gone || !is_ready) return
     const opened = new SessionFeed(client, run)
     setFeed(opened)
     return () => opened.close()
-  }, [client, run_id, is_gone])
+  }, [client, run_id, is_gone, is_ready])
   return useSyncExternalStore<Feed | undefined>(
     feed?.subscribe ?? NOTHING.subscribe,
     feed?.read ?? NOTHING.read,

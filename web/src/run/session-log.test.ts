@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RunEvent } from '@runyard/client'
+import type { RunEvent, RunItem } from '@runyard/client'
 import type { Entry } from './entry.ts'
 import { summarisePlan } from './plan-steps.ts'
 import { SessionLog } from './session-log.ts'
@@ -20,7 +20,7 @@ function event<T extends RunEvent['type']>(
 }
 
 function readLog(...events: RunEvent[]): SessionLog {
-  const log = new SessionLog('ann', 'QUEUED', OPENED)
+  const log = new SessionLog('ann', { state: 'QUEUED', execution: 1 }, OPENED)
   for (const each of events) log.apply(each)
   return log
 }
@@ -277,7 +277,16 @@ test('a provider that fails again is one line that counts, until something else 
   assert.equal(log.view.entries.filter(({ kind }) => kind === 'note').length, 2)
 })
 
-test('an end is live only if it came while the run is followed', () => {
-  assert.equal(readLog(state('INPROGRESS', 1), state('SUCCEEDED', 9)).view.is_end_live, false)
-  assert.equal(readLog(state('INPROGRESS', 1), state('SUCCEEDED', 11)).view.is_end_live, true)
+test('an end is live if the page was opened before it, whatever the clock of the browser says', () => {
+  const isLive = (opened: Pick<RunItem, 'state' | 'execution'>, ...events: RunEvent[]) => {
+    const log = new SessionLog('ann', opened, OPENED)
+    for (const each of events) log.apply(each)
+    return log.view.is_end_live
+  }
+  const end = (execution: number, second: number) =>
+    event('run.state', { state: 'SUCCEEDED', execution, attempt: 1 }, second)
+  assert.equal(isLive({ state: 'INPROGRESS', execution: 1 }, end(1, 9)), true)
+  assert.equal(isLive({ state: 'SUCCEEDED', execution: 1 }, end(1, 11)), false)
+  assert.equal(isLive({ state: 'SUCCEEDED', execution: 1 }, end(1, 9), end(2, 11)), true, 'a follow-up')
+  assert.equal(isLive({ state: 'INPROGRESS', execution: 2 }, end(1, 9)), false, 'of the execution before')
 })

@@ -1,11 +1,12 @@
-import type { MessageDelta, RunEvent, RunState, RunStreamEvent } from '@runyard/client'
+import type { MessageDelta, RunEvent, RunItem, RunState, RunStreamEvent } from '@runyard/client'
 import { plainText } from '../text/plain-text.ts'
 import { TerminalText } from '../text/terminal-text.ts'
 import type { DataOf, Entry, ToolCall } from './entry.ts'
 import { entryOf, keyOf } from './event-entry.ts'
 import { type PlanStep, readSteps } from './plan-steps.ts'
 
-const RESTING: readonly string[] = ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED', 'BLOCKED']
+const ENDED: readonly string[] = ['SUCCEEDED', 'FAILED', 'ERROR', 'CANCELLED']
+const RESTING: readonly string[] = [...ENDED, 'BLOCKED']
 
 type Handler<T extends RunEvent['type']> = (data: DataOf<T>, event: RunEvent) => void
 type Handlers = { [T in RunEvent['type']]?: Handler<T> }
@@ -36,7 +37,7 @@ export interface SessionView {
   plan: readonly PlanStep[] | undefined
   /** The entry that says how the run ended, or what it waits for. */
   end_key: string | undefined
-  /** It happened while the run is followed: whoever follows has read what came before it. */
+  /** The page was opened before that end, so its reader has seen what came before it. */
   is_end_live: boolean
   /** Grows with everything that changes the run's artifacts, changes, children or configuration. */
   milestones: number
@@ -65,6 +66,7 @@ export class SessionLog {
   /** Calls whose ends are the newest events. */
   readonly #just_failed = new Set<string>()
   readonly #creator: string
+  readonly #opened: Pick<RunItem, 'state' | 'execution'>
   readonly #opened_at: number
   #setup: string | undefined
   #debug_turns = 0
@@ -72,12 +74,13 @@ export class SessionLog {
   #execution_ms = 0
   #view: Omit<SessionView, 'entries' | 'running_tool'>
 
-  /** `creator`: the name of who asked for the run. `state`: the run's, until the log says it. `opened_at`: by the service's clock. */
-  constructor(creator: string, state: RunState, opened_at: number) {
+  /** `creator`: the name of who asked for the run. `opened`: the run as it was then. `opened_at`: by this browser's clock. */
+  constructor(creator: string, opened: Pick<RunItem, 'state' | 'execution'>, opened_at: number) {
     this.#creator = creator
+    this.#opened = opened
     this.#opened_at = opened_at
     this.#view = {
-      state,
+      state: opened.state,
       status: undefined,
       sequence: 0,
       tokens: 0,
@@ -205,7 +208,8 @@ export class SessionLog {
     this.#view.milestones += 1
   }
 
-  #changeState({ state, previous_state, status_message }: DataOf<'run.state'>, event: RunEvent): void {
+  #changeState(data: DataOf<'run.state'>, event: RunEvent): void {
+    const { state, previous_state, status_message, execution } = data
     const moment = Date.parse(event.occurred_at)
     const key = keyOf(event)
     this.#view.state = state
@@ -241,7 +245,9 @@ export class SessionLog {
         ...(waits_for === 'answer' ? this.#questionAsked() : {}),
       })
       this.#view.end_key = key
-      this.#view.is_end_live = moment > this.#opened_at
+      this.#view.is_end_live =
+        execution > this.#opened.execution ||
+        (execution === this.#opened.execution && !ENDED.includes(this.#opened.state))
     } else if (previous_state && RESTING.includes(previous_state) && previous_state !== 'BLOCKED') {
       this.#execution_ms = 0
       this.#push({ kind: 'note', key, tone: 'plain', text: 'A follow-up continues the run.' })

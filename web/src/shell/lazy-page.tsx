@@ -19,8 +19,8 @@ const codes: Code[] = []
 export function lazyPage<Name extends string, Props extends object = Record<never, never>>(
   read: () => Promise<Record<Name, (props: NoInfer<Props>) => ReactNode>>,
   name: Name,
-  /** Whether it is read while there is nothing else to do, in case somebody comes to it. */
-  { is_ahead = true } = {},
+  /** A part stands in a page that is shown already. Pages are read while there is nothing else to do, in case somebody comes to them. */
+  { is_part = false } = {},
 ): ((props: Props) => ReactNode) & { preload: () => Promise<void> } {
   let Page: ((props: Props) => ReactNode) | undefined
   const code: Code = {
@@ -31,14 +31,18 @@ export function lazyPage<Name extends string, Props extends object = Record<neve
       code.is_read = true
     },
   }
-  if (is_ahead) codes.push(code)
+  if (!is_part) codes.push(code)
   return Object.assign(
-    (props: Props) => <WithCode code={code}>{() => (Page ? <Page {...props} /> : null)}</WithCode>,
+    (props: Props) => (
+      <WithCode code={code} is_part={is_part}>
+        {() => (Page ? <Page {...props} /> : null)}
+      </WithCode>
+    ),
     { preload: () => code.read().catch(() => {}) },
   )
 }
 
-function WithCode({ code, children }: { code: Code; children: () => ReactNode }) {
+function WithCode({ code, is_part, children }: { code: Code; is_part: boolean; children: () => ReactNode }) {
   const { error, isFetching, refetch } = useQuery({
     queryKey: ['code', code.name],
     queryFn: () => code.read().then(() => true),
@@ -47,12 +51,13 @@ function WithCode({ code, children }: { code: Code; children: () => ReactNode })
     enabled: !code.is_read,
   })
   if (code.is_read) return children()
-  return error && !isFetching ? <Unread onRetry={() => refetch()} /> : null
+  if (error && !isFetching) return <Unread is_part={is_part} onRetry={() => refetch()} />
+  return is_part ? <p className="m-0 text-soft">Loading…</p> : null
 }
 
-const Unread = ({ onRetry }: { onRetry: () => void }) => (
-  <div className="grid gap-3 py-6">
-    <h1 className="m-0 font-semibold text-xl">This page could not be loaded</h1>
+const Unread = ({ is_part, onRetry }: { is_part: boolean; onRetry: () => void }) => (
+  <div className={`grid gap-3 ${is_part ? '' : 'py-6'}`}>
+    {is_part ? null : <h1 className="m-0 font-semibold text-xl">This page could not be loaded</h1>}
     <NotArrived what="Its code" onRetry={onRetry} />
   </div>
 )

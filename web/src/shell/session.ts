@@ -1,5 +1,6 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { BASE_URL, PAGE_HEADER } from '../client.ts'
+import { forgetComments } from '../run/stored-comments.ts'
 import { watchedFetch } from './connection.ts'
 
 /** Who has signed in here. */
@@ -46,6 +47,7 @@ export async function signIn(by: { key: string } | { token: string; confirm?: bo
 export async function signOut(): Promise<void> {
   const answer = await ask('DELETE', 'web/session')
   if (!answer.ok && answer.status !== 401) throw new Error(await detailOf(answer, 'Signing out failed.'))
+  forgetComments()
 }
 
 /** Opens one run to whoever has its link, without a key. Throws `SignInError`. */

@@ -16,7 +16,9 @@ describe('messages to people', () => {
   let api: ReturnType<typeof apiOf>
   before(async () => {
     receiver = await openWebhookReceiver()
-    mail = await openMailServer((address) => (address.startsWith('gone@') ? 'No such mailbox here' : null))
+    mail = await openMailServer({
+      refuse: (address) => (address.startsWith('gone@') ? 'No such mailbox here' : null),
+    })
     service = await startService({
       data_dir: temporaryDirectory('messages'),
       env: {

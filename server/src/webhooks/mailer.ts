@@ -1,8 +1,21 @@
+import { LETTER_TAKEN_MS } from '../store/webhook-deliveries.ts'
 import type { Letter } from './letter.ts'
 
-/** Of one step: connecting, greeting, an answer. */
-const LIMIT_MS = 15_000
 const MAX_ANSWER = 300
+
+export interface MailLimits {
+  /** Until the server can be written to. */
+  connect_ms: number
+  /** For each answer: a server that looks for viruses may take minutes before it accepts a letter (RFC 5321, 4.5.3.2.6). */
+  answer_ms: number
+  /** From beginning to end, so that nobody else sends the letter meanwhile. */
+  whole_ms: number
+}
+const LIMITS: MailLimits = {
+  connect_ms: 15_000,
+  answer_ms: 10 * 60_000,
+  whole_ms: LETTER_TAKEN_MS - 60_000,
+}
 
 export interface MailSettings {
   /** `smtp://` or `smtps://`, with a user and a password perhaps. */
@@ -22,7 +35,8 @@ export interface Envelope {
 }
 
 export type Mailed = { error: string | null; response_status: number | null; body: string }
-export type Mailer = (letter: Letter, envelope: Envelope) => Promise<Mailed>
+/** Ends with the signal, too. */
+export type Mailer = (letter: Letter, envelope: Envelope, signal?: AbortSignal) => Promise<Mailed>
 
 /** Why nothing is ever sent to this domain; `null`: it may be. */
 export function whyNotMailed(mail: MailSettings | undefined, domain: string): string | null {
@@ -32,19 +46,26 @@ export function whyNotMailed(mail: MailSettings | undefined, domain: string): st
 }
 
 /** Sends letters by the operator's mail server, one connection each. */
-export function createMailer({ smtp_url, from }: MailSettings): Mailer {
+export function createMailer(
+  { smtp_url, from }: Omit<MailSettings, 'domains'>,
+  { connect_ms, answer_ms, whole_ms } = LIMITS,
+): Mailer {
   const host = from.replace(/^.*@|>$/g, '')
-  return async ({ subject, text, html }, { to, delivery_id, run_id, page }) => {
+  return async ({ subject, text, html }, { to, delivery_id, run_id, page }, stop) => {
+    const limit = AbortSignal.timeout(whole_ms)
+    const signal = stop ? AbortSignal.any([limit, stop]) : limit
     // With the first letter: a start does not wait for it.
     const { createTransport } = await import('nodemailer')
     const transport = createTransport({
-      ...{ url: smtp_url, connectionTimeout: LIMIT_MS, greetingTimeout: LIMIT_MS, socketTimeout: LIMIT_MS },
+      ...{ url: smtp_url, connectionTimeout: connect_ms, greetingTimeout: connect_ms },
+      // Closed at once: a server that goes on answering must not keep the connection.
+      ...{ socketTimeout: answer_ms, socketCloseTimeout: 0 },
       // A letter holds text alone, whatever is in it.
       ...{ disableFileAccess: true, disableUrlAccess: true },
     })
     try {
       const { response } = await transport.sendMail({
-        ...{ from, to: { name: '', address: to }, subject, text, html },
+        ...{ from, to: { name: '', address: to }, subject, text, html, signal },
         messageId: `<${delivery_id}@${host}>`,
         references: [`<run.${run_id}@${host}>`],
         list: { unsubscribe: { url: page, comment: '' } },
@@ -53,11 +74,17 @@ export function createMailer({ smtp_url, from }: MailSettings): Mailer {
       })
       return { error: null, response_status: codeOf(response), body: response }
     } catch (error) {
-      return explain(error)
+      return signal.aborted ? TOO_SLOW : explain(error)
     } finally {
       transport.close()
     }
   }
+}
+
+const TOO_SLOW: Mailed = {
+  error: 'The mail server took too long to accept the letter, which may arrive all the same.',
+  response_status: null,
+  body: '',
 }
 
 const codeOf = (response: string): number => Number(/^\d{3}/.exec(response)?.[0] ?? 250)

@@ -38,19 +38,27 @@ export interface Outgoing {
 /** Sends an event once, in the form that the webhook wants. */
 export function sendOut(senders: Senders, outgoing: Outgoing, signal?: AbortSignal): Promise<Sent> {
   const { format, event } = outgoing
-  if (format === 'email') return sendLetter(senders, outgoing)
+  if (format === 'email') return sendLetter(senders, outgoing, signal)
   const body = JSON.stringify(format === 'runyard' ? event : CHATS[format](messageOf(event)))
   return post(senders, outgoing, body, signal)
 }
 
-async function sendLetter({ mail, public_url }: Senders, outgoing: Outgoing): Promise<Sent> {
+async function sendLetter(
+  { mail, public_url }: Senders,
+  outgoing: Outgoing,
+  signal: AbortSignal | undefined,
+): Promise<Sent> {
   const { delivery_id, webhook_id, url, set_up_by, event } = outgoing
   const page = `${public_url()}/webhooks/${webhook_id}`
   const to = readMailto(url)?.address
   const { run_id } = event.data
   const { error, response_status, body } =
     mail && to
-      ? await mail(writeLetter(messageOf(event), { page, set_up_by }), { to, delivery_id, run_id, page })
+      ? await mail(
+          writeLetter(messageOf(event), { page, set_up_by }),
+          { to, delivery_id, run_id, page },
+          signal,
+        )
       : { error: 'E-mail is not set up here.', response_status: null, body: '' }
   const rest = { is_gone: false, retry_after: null, body }
   return error === null

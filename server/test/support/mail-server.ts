@@ -9,7 +9,13 @@ export interface ReceivedMail {
 }
 
 /** A mail server on this machine, which knows one user; `refuse` answers for recipients that it does not take. */
-export async function openMailServer(refuse: (address: string) => string | null = () => null) {
+export async function openMailServer({
+  refuse = () => null,
+  accept_after_ms = 0,
+}: {
+  refuse?: (address: string) => string | null
+  accept_after_ms?: number
+} = {}) {
   const received: ReceivedMail[] = []
   const server = new SMTPServer({
     // Over a socket of this machine alone.
@@ -24,7 +30,7 @@ export async function openMailServer(refuse: (address: string) => string | null 
     },
     async onData(stream, { envelope }, done) {
       received.push({ to: envelope.rcptTo.map(({ address }) => address), source: await text(stream) })
-      done()
+      setTimeout(done, accept_after_ms)
     },
   })
   server.on('error', () => {})

@@ -6,6 +6,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { onEitherDatabase } from '../../test/support/databases.ts'
 import { addPrincipal, addRun, cancel } from '../../test/support/stored.ts'
 import { SUMMARY_MAX, WEBHOOK_EVENTS, type WebhookFormat } from '../contract/webhook.ts'
+import { createPrincipalWithKey } from './api-keys.ts'
 import type { Db } from './db.ts'
 import {
   LETTER_TAKEN_MS,
@@ -17,7 +18,7 @@ import {
   takeDeliveries,
   viewEvent,
 } from './webhook-deliveries.ts'
-import { insertWebhook } from './webhooks.ts'
+import { insertWebhook, updateWebhook, type WebhookContent } from './webhooks.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -121,6 +122,30 @@ onEitherDatabase('deliveries', (open) => {
     await addRun(db, principal_id)
     const more = (await takeDeliveries(db, { limit: 32, limit_each: 4, busy })) ?? []
     assert.deepEqual(more.map(({ webhook_id }) => webhook_id).sort(), requests.sort())
+  })
+
+  test('a letter names who gave the webhook its address, not who changed something else', async () => {
+    const webhook_id = await addWebhook(principal_id, 'email')
+    const setBy = async (principal_id: string, change: Partial<WebhookContent>) =>
+      (await updateWebhook(db, webhook_id, { principal_id }, { ...content, ...change }))?.set_up_by
+    const events = [...WEBHOOK_EVENTS]
+    const content = {
+      url: 'https://example.com/',
+      events,
+      format: 'email',
+      description: null,
+      enabled: true,
+    } as const
+    const add = async (name: string) =>
+      (await createPrincipalWithKey(db, { name, role: 'member', max_running: 1 })).principal_id
+    const [eve, bob, cleo] = [await add('Eve'), await add('Bob'), await add('Cleo')]
+    const url = 'mailto:boss@example.com'
+    assert.equal(await setBy(bob, { url }), 'Bob')
+    assert.equal(await setBy(cleo, { url, description: 'x' }), 'Bob')
+    await addRun(db, principal_id)
+    assert.equal((await take())[0]?.set_up_by, 'Bob')
+    assert.equal(await setBy(cleo, { url, enabled: false }), 'Bob')
+    assert.equal(await setBy(eve, { url }), 'Eve')
   })
 
   test('a letter is taken for longer than it may take', async () => {

@@ -71,7 +71,8 @@ export interface DueDelivery
   > {
   url: string
   format: WebhookFormat
-  /** Who set the webhook up. */
+  scope: 'User' | 'Team'
+  /** Who gave the webhook its address. */
   set_up_by: string
   sealed: Uint8Array
   /** This one included, since it was queued. */
@@ -180,9 +181,9 @@ export async function takeDeliveries(
       update webhook_deliveries d set attempts = d.attempts + 1, tries = d.tries + 1, last_attempt_at = date_trunc('milliseconds', clock_timestamp()),
         next_attempt_at = clock_timestamp() + ${TAKEN}
       from chosen c, webhooks w where c.delivery_id = d.delivery_id and w.webhook_id = d.webhook_id returning d.*)
-    select d.delivery_id, d.webhook_id, d.run_id, d.event_type, d.state, d.attempts, d.tries, d.created_at, w.url, w.format, p.display_name as set_up_by, w.sealed, ${SAID},
+    select d.delivery_id, d.webhook_id, d.run_id, d.event_type, d.state, d.attempts, d.tries, d.created_at, w.url, w.format, w.scope, e.display_name as set_up_by, w.sealed, ${SAID},
       coalesce(w.rotated_at > clock_timestamp() - ${ROTATION}, false) as signs_twice
-    from taken d join webhooks w using (webhook_id) join principals p on p.principal_id = w.creator_id order by d.place`.execute(
+    from taken d join webhooks w using (webhook_id) join principals e on e.principal_id = w.editor_id order by d.place`.execute(
     db,
   )
   return rows

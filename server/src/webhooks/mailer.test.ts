@@ -53,6 +53,20 @@ test('a server may take longer to accept a letter than to be connected to', asyn
   }
 })
 
+test('a password goes to another machine over TLS alone', async () => {
+  const mail = await openMailServer()
+  try {
+    // Leads to this machine, and is not known to.
+    const smtp_url = mail.url.replace('127.0.0.1', '0.0.0.0')
+    const { error } = await createMailer({ smtp_url, from: FROM })(LETTER, ENVELOPE)
+    assert.equal(error, 'The connection to the mail server could not be encrypted.')
+    assert.equal((await createMailer({ smtp_url: mail.url, from: FROM })(LETTER, ENVELOPE)).error, null)
+    assert.deepEqual([mail.logins.length, mail.received.length], [1, 1])
+  } finally {
+    await mail.close()
+  }
+})
+
 test('a letter ends, with its connection, at its limit or with whoever sends it', async () => {
   for (const ended_by of ['limit', 'sender']) {
     const mail = await openEndless()

@@ -17,10 +17,12 @@ export async function openMailServer({
   accept_after_ms?: number
 } = {}) {
   const received: ReceivedMail[] = []
+  const logins: string[] = []
   const server = new SMTPServer({
     // Over a socket of this machine alone.
     ...{ allowInsecureAuth: true, disabledCommands: ['STARTTLS'], logger: false },
     onAuth({ username, password }, _session, done) {
+      logins.push(username ?? '')
       if (username === 'sender' && password === 'pass word') done(null, { user: username })
       else done(new Error('Wrong user or password'))
     },
@@ -38,7 +40,7 @@ export async function openMailServer({
   await once(server.server, 'listening')
   const { port } = server.server.address() as AddressInfo
   return {
-    received,
+    ...{ received, logins },
     url: `smtp://sender:pass%20word@127.0.0.1:${port}`,
     wrong_url: `smtp://sender:guess@127.0.0.1:${port}`,
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),

@@ -77,7 +77,7 @@ test('a letter ends, with its connection, at its limit or with whoever sends it'
       const sending = send(LETTER, ENVELOPE, sender.signal)
       await mail.accepting
       const socket = await mail.connected
-      const closed = once(socket, 'close')
+      const closed = new Promise((resolve) => socket.once('close', resolve))
       if (ended_by === 'sender') sender.abort()
       assert.match((await sending).error ?? '', /^The mail server took too long/)
       await closed

@@ -4,8 +4,7 @@ import { BROKEN_USER, hasBrokenUser } from './contract/percent.ts'
 import { splitList } from './setting.ts'
 import type { MailSettings } from './webhooks/mailer.ts'
 
-/** With the domain of the address. */
-const FROM = /^(?:[^<>@\r\n]+ <[^\s<>@]+@([^\s<>@]+)>|[^\s<>@]+@([^\s<>@]+))$/
+const FROM = /^(?:[^<>@\r\n]+ <[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/
 
 export const MAIL_VARIABLES = {
   RUNYARD_SMTP_URL: z
@@ -31,13 +30,15 @@ export const MAIL_VARIABLES = {
 }
 const Variables = z.object(MAIL_VARIABLES)
 
-/** Unless domains are named, letters go to the sender's own. */
+/** The sender's own domain is no default: at a public mail provider it is everybody's. */
 export function readMail(env: z.infer<typeof Variables>): MailSettings | undefined {
-  const { RUNYARD_SMTP_URL: smtp_url, RUNYARD_MAIL_FROM: from } = env
+  const { RUNYARD_SMTP_URL: smtp_url, RUNYARD_MAIL_FROM: from, RUNYARD_MAIL_DOMAINS: domains } = env
   if (!smtp_url) return undefined
-  const [, named, bare] = FROM.exec(from ?? '') ?? []
-  const domain = named ?? bare
-  if (!from || !domain)
-    throw new AppError('invalid_request', 'RUNYARD_MAIL_FROM: is needed with RUNYARD_SMTP_URL.')
-  return { smtp_url, from, domains: env.RUNYARD_MAIL_DOMAINS ?? [domain.toLowerCase()] }
+  if (!from) throw new AppError('invalid_request', 'RUNYARD_MAIL_FROM: is needed with RUNYARD_SMTP_URL.')
+  if (!domains?.length)
+    throw new AppError(
+      'invalid_request',
+      'RUNYARD_MAIL_DOMAINS: is needed with RUNYARD_SMTP_URL. Name the domains that letters may go to, such as example.com, or * for all.',
+    )
+  return { smtp_url, from, domains }
 }

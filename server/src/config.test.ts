@@ -51,6 +51,16 @@ for (const [name, value, says] of [
   })
 }
 
+test('letters need the domains that they may go to', () => {
+  const env = { RUNYARD_SMTP_URL: 'smtp://mail.example', RUNYARD_MAIL_FROM: 'me@mail.example' }
+  for (const domains of [undefined, ''])
+    assert.throws(
+      () => readConfig({ ...env, ...(domains === undefined ? {} : { RUNYARD_MAIL_DOMAINS: domains }) }),
+      /RUNYARD_MAIL_DOMAINS: is needed with RUNYARD_SMTP_URL/,
+    )
+  assert.deepEqual(readConfig({ ...env, RUNYARD_MAIL_DOMAINS: 'A.example' }).mail?.domains, ['a.example'])
+})
+
 test('files have an origin of their own only where browsers and cookies keep it apart', () => {
   const of = (page: string | undefined, files: string, more = {}) =>
     readConfig({ ...(page ? { RUNYARD_PUBLIC_URL: page } : {}), RUNYARD_DOWNLOADS_URL: files, ...more })

@@ -126,15 +126,15 @@ export const SETTING_TEXTS: Readonly<Record<string, { default: string; meaning: 
   },
   "RUNYARD_SMTP_URL": {
     "default": "none",
-    "meaning": "the mail server for messages to people: smtps://USER:PASSWORD@mail.example.com (TLS, port 465) or smtp://…:587 (STARTTLS if the server offers it; ?requireTLS=true insists). Needs RUNYARD_MAIL_FROM"
+    "meaning": "the mail server for messages to people: smtps://USER:PASSWORD@mail.example.com (TLS, port 465) or smtp://…:587 (STARTTLS: required if there is a user, unless the server is on this machine; without a user, if the server offers it, and ?requireTLS=true insists). Needs RUNYARD_MAIL_FROM and RUNYARD_MAIL_DOMAINS"
   },
   "RUNYARD_MAIL_FROM": {
     "default": "none",
     "meaning": "who letters come from: an e-mail address, with a name perhaps: Runyard <runyard@example.com>"
   },
   "RUNYARD_MAIL_DOMAINS": {
-    "default": "the domain of RUNYARD_MAIL_FROM",
-    "meaning": "domains that letters may go to, separated by commas; * for all"
+    "default": "none",
+    "meaning": "domains that letters may go to, separated by commas; * for all. Needed with RUNYARD_SMTP_URL"
   },
   "RUNYARD_GIT_TOKEN": {
     "default": "–",

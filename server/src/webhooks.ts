@@ -54,9 +54,9 @@ const sendersOf = (config: Config, public_url: () => string): Senders => ({
 function mailerOf({ mail }: Config): Mailer | null {
   if (!mail) return null
   const send = createMailer(mail)
-  return async (letter, envelope) => {
+  return async (letter, envelope, signal) => {
     const error = whyNotMailed(mail, readMailto(`mailto:${envelope.to}`)?.domain ?? '')
-    return error === null ? send(letter, envelope) : { error, response_status: null, body: '' }
+    return error === null ? send(letter, envelope, signal) : { error, response_status: null, body: '' }
   }
 }
 

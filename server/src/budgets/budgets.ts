@@ -128,6 +128,10 @@ export const BUDGETS = {
     ...{ name: 'Webhook deliveries on their way', unit: 'at once', of: 'principal who created the webhook' },
     ...{ most: 16, in_all: 32, beyond: 'waits' },
   },
+  letter_sends: {
+    ...{ name: 'Letters on their way', unit: 'at once', of: 'principal who created the webhook' },
+    ...{ most: 4, in_all: 8, beyond: 'waits' },
+  },
   webhook_tests: {
     ...{ name: 'Tests of webhooks', unit: 'a minute', of: 'principal' },
     ...{ most: 6, beyond: REFUSED },

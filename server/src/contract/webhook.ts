@@ -82,8 +82,9 @@ export const WebhookFormat = z.enum(['runyard', 'slack', 'discord', 'teams', 'em
 })
 export type WebhookFormat = z.infer<typeof WebhookFormat>
 
-/** One address as `mailto:` has it, without what could add a header or a second address. */
-const MAILTO = /^mailto:([A-Za-z0-9.!$&'*+/=_{|}~-]{1,64}@([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*))$/
+/** One address as `mailto:` has it, without what could add a header, a second address or, as `!` did in UUCP, another way to go. */
+const MAILTO =
+  /^mailto:((?=[^@]{1,64}@)[\w$&'*+/={}~-]+(?:\.[\w$&'*+/={}~-]+)*@([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*))$/
 
 /** `null`: it is no e-mail address. */
 export function readMailto(url: string): { address: string; domain: string } | null {

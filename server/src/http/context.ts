@@ -90,9 +90,8 @@ export interface HttpSettings {
   whyNeverSent: (url: string) => string | null
   /** Sends a test to a webhook once, and says what came back. Throws if its secret does not open. */
   sendWebhookTest: (
-    test: Pick<WebhookRow, 'webhook_id' | 'url' | 'format' | 'sealed'> & {
+    test: Pick<WebhookRow, 'webhook_id' | 'url' | 'format' | 'scope' | 'set_up_by' | 'sealed'> & {
       delivery_id: string
-      set_up_by: string
       event: WebhookEvent
     },
   ) => Promise<Pick<DeliveryRow, 'response_status' | 'error'> & Omit<WebhookTest, 'delivery'>>

@@ -5,9 +5,11 @@ import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
 import { onEitherDatabase } from '../../test/support/databases.ts'
 import { addPrincipal, addRun, cancel } from '../../test/support/stored.ts'
-import { SUMMARY_MAX, WEBHOOK_EVENTS } from '../contract/webhook.ts'
+import { SUMMARY_MAX, WEBHOOK_EVENTS, type WebhookFormat } from '../contract/webhook.ts'
+import { createPrincipalWithKey } from './api-keys.ts'
 import type { Db } from './db.ts'
 import {
+  LETTER_TAKEN_MS,
   listDeliveries,
   markDelivered,
   markFailed,
@@ -16,7 +18,7 @@ import {
   takeDeliveries,
   viewEvent,
 } from './webhook-deliveries.ts'
-import { insertWebhook } from './webhooks.ts'
+import { insertWebhook, updateWebhook, type WebhookContent } from './webhooks.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -29,11 +31,14 @@ onEitherDatabase('deliveries', (open) => {
   })
   beforeEach(() => sql`delete from webhooks`.execute(db))
 
-  const addWebhook = async (creator_id = principal_id): Promise<string> => {
+  const addWebhook = async (
+    creator_id = principal_id,
+    format: WebhookFormat = 'runyard',
+  ): Promise<string> => {
     const webhook_id = uuidv7()
     await insertWebhook(db, {
       ...{ webhook_id, creator_id, scope: 'Team', url: 'https://example.com/', events: [...WEBHOOK_EVENTS] },
-      ...{ format: 'runyard', description: null, enabled: true, sealed: Buffer.from('x') },
+      ...{ format, description: null, enabled: true, sealed: Buffer.from('x') },
     })
     return webhook_id
   }
@@ -99,6 +104,67 @@ onEitherDatabase('deliveries', (open) => {
     const own = more.filter(({ webhook_id }) => webhooks.includes(webhook_id))
     assert.equal(own.length, 16 - 10)
     await sql`delete from webhooks`.execute(db)
+  })
+
+  test('letters have limits of their own, so that a slow mail server keeps nothing else waiting', async () => {
+    const people = [await addPrincipal(db), await addPrincipal(db), await addPrincipal(db)]
+    const letters: string[] = []
+    for (const person of people)
+      for (let count = 0; count < 6; count += 1) letters.push(await addWebhook(person, 'email'))
+    await addRun(db, principal_id)
+    await sql`update webhook_deliveries set next_attempt_at = next_attempt_at - interval '1 hour'`.execute(db)
+    const requests = [await addWebhook(people[0]), await addWebhook(people[1])]
+    await addRun(db, principal_id)
+    const first = await take(40)
+    const ofKind = (format: WebhookFormat) => first.filter((due) => due.format === format)
+    assert.deepEqual([ofKind('email').length, ofKind('runyard').length], [8, 2])
+    const busy = new Map(ofKind('email').map(({ webhook_id }) => [webhook_id, 1]))
+    await addRun(db, principal_id)
+    const more = (await takeDeliveries(db, { limit: 32, limit_each: 4, busy })) ?? []
+    assert.deepEqual(more.map(({ webhook_id }) => webhook_id).sort(), requests.sort())
+  })
+
+  test('a letter names who gave the webhook its address, not who changed something else', async () => {
+    const webhook_id = await addWebhook(principal_id, 'email')
+    const setBy = async (principal_id: string, change: Partial<WebhookContent>) =>
+      (await updateWebhook(db, webhook_id, { principal_id }, { ...content, ...change }))?.set_up_by
+    const events = [...WEBHOOK_EVENTS]
+    const content = {
+      url: 'https://example.com/',
+      events,
+      format: 'email',
+      description: null,
+      enabled: true,
+    } as const
+    const add = async (name: string) =>
+      (await createPrincipalWithKey(db, { name, role: 'member', max_running: 1 })).principal_id
+    const [eve, bob, cleo] = [await add('Eve'), await add('Bob'), await add('Cleo')]
+    const url = 'mailto:boss@example.com'
+    assert.equal(await setBy(bob, { url }), 'Bob')
+    assert.equal(await setBy(cleo, { url, description: 'x' }), 'Bob')
+    await addRun(db, principal_id)
+    assert.equal((await take())[0]?.set_up_by, 'Bob')
+    assert.equal(await setBy(cleo, { url, enabled: false }), 'Bob')
+    assert.equal(await setBy(eve, { url }), 'Eve')
+  })
+
+  test('a letter is taken for longer than it may take', async () => {
+    for (const [format, seconds] of [
+      ['runyard', 60],
+      ['email', LETTER_TAKEN_MS / 1_000],
+    ] as const) {
+      await sql`delete from webhooks`.execute(db)
+      const webhook_id = await addWebhook(principal_id, format)
+      await addRun(db, principal_id)
+      assert.equal((await take()).length, 1)
+      const later = (interval: number) =>
+        sql`update webhook_deliveries set next_attempt_at = next_attempt_at - ${interval}::int * interval '1 second'
+          where webhook_id = ${webhook_id}::uuid`.execute(db)
+      await later(seconds - 30)
+      assert.equal((await take()).length, 0)
+      await later(30)
+      assert.equal((await take()).length, 1)
+    }
   })
 
   test('those of webhooks that fail come after all others, however long they have waited', async () => {

@@ -19,7 +19,7 @@ import { json } from './storable.ts'
 import { type EventFacts, FACTS, TEST_TITLE, viewFacts } from './webhook-facts.ts'
 
 /** On their way at once from one process. */
-export const MAX_AT_ONCE = BUDGETS.webhook_sends.in_all
+export const MAX_AT_ONCE = BUDGETS.webhook_sends.in_all + BUDGETS.letter_sends.in_all
 /** One that fails for so long is given up. */
 const GIVEN_UP = sql`interval '24 hours'`
 /** Failures that are further apart than this have nothing to do with each other. */
@@ -27,8 +27,10 @@ const SILENCE = sql`interval '2 days'`
 /** A webhook of which nothing has gone well for so long is disabled. */
 const HOPELESS = sql`interval '5 days'`
 const KEPT = sql`interval '30 days'`
-/** Whoever sends one has so long; then another process does. */
-export const TAKEN = sql`interval '60 seconds'`
+/** A mail server may take minutes to accept a letter. */
+export const LETTER_TAKEN_MS = 12 * 60_000
+/** For how long a delivery of the webhook `w` is taken; then another process sends it. */
+export const TAKEN = sql`case w.format when 'email' then ${sql.lit(LETTER_TAKEN_MS / 1_000)} * interval '1 second' else interval '60 seconds' end`
 /** After a rotation both secrets sign. */
 const ROTATION = sql`interval '24 hours'`
 
@@ -69,7 +71,8 @@ export interface DueDelivery
   > {
   url: string
   format: WebhookFormat
-  /** Who set the webhook up. */
+  scope: 'User' | 'Team'
+  /** Who gave the webhook its address. */
   set_up_by: string
   sealed: Uint8Array
   /** This one included, since it was queued. */
@@ -125,9 +128,13 @@ export const viewTest = (
 /** Due or not. */
 export const DELIVERIES_WAIT = sql<boolean>`exists (select from webhook_deliveries where status = 'pending')`
 
+const IS_LETTER = sql`(w.format = 'email')`
+const ofKind = (limit: 'most' | 'in_all'): RawBuilder<unknown> =>
+  sql`case when r.is_letter then ${sql.lit(BUDGETS.letter_sends[limit])} else ${sql.lit(BUDGETS.webhook_sends[limit])} end`
+
 /**
  * Takes deliveries that are due, at most `limit` and `limit_each` of one webhook, those that are `busy` included: of each
- * webhook and run the first alone, which keeps their order. Taken for a minute: a process that dies with them leaves them to
+ * webhook and run the first alone, which keeps their order. Taken for a while: a process that dies with them leaves them to
  * the others. No two take the same. `null` if no row is pending.
  */
 export async function takeDeliveries(
@@ -139,12 +146,13 @@ export async function takeDeliveries(
   if (!waiting.rows[0]?.some) return null
   const { rows } = await sql<DueDelivery>`
     with busy as materialized (
-      select w.creator_id, sum(b.value::int) as n
-      from jsonb_each_text(${json(Object.fromEntries(busy))}) b join webhooks w on w.webhook_id = b.key::uuid group by 1),
+      select w.creator_id, ${IS_LETTER} as is_letter, sum(b.value::int) as n
+      from jsonb_each_text(${json(Object.fromEntries(busy))}) b join webhooks w on w.webhook_id = b.key::uuid group by 1, 2),
     ready as materialized (
-      select d.delivery_id, d.next_attempt_at, w.failing_since is not null as fails, coalesce(b.n, 0) + row_number() over (
-        partition by w.creator_id order by w.failing_since is not null, d.next_attempt_at) as turn
-      from webhooks w left join busy b using (creator_id) join principals p on p.principal_id = w.creator_id,
+      select d.delivery_id, d.next_attempt_at, w.failing_since is not null as fails, ${IS_LETTER} as is_letter,
+        coalesce(b.n, 0) + row_number() over (
+          partition by w.creator_id, ${IS_LETTER} order by w.failing_since is not null, d.next_attempt_at) as turn
+      from webhooks w left join busy b on b.creator_id = w.creator_id and b.is_letter = ${IS_LETTER} join principals p on p.principal_id = w.creator_id,
         lateral (
           select d.delivery_id, d.next_attempt_at from webhook_deliveries d
           where d.webhook_id = w.webhook_id and d.status = 'pending' and d.next_attempt_at <= now()
@@ -156,20 +164,26 @@ export async function takeDeliveries(
           limit greatest(0, case when w.failing_since is null then ${limit_each}::int else 1 end
             - coalesce((${json(Object.fromEntries(busy))} ->> w.webhook_id::text)::int, 0))) d
       where w.enabled and not p.disabled),
+    ordered as materialized (
+      select r.*, coalesce((select sum(b.n) from busy b where b.is_letter = r.is_letter), 0)
+        + row_number() over (partition by r.is_letter order by r.fails, r.turn, r.next_attempt_at) as place
+      from ready r
+      -- Of one person's many webhooks, too, so that slow receivers keep nobody else waiting.
+      where r.turn <= ${ofKind('most')}),
     chosen as materialized (
-      select d.delivery_id from webhook_deliveries d join ready r using (delivery_id)
+      select d.delivery_id from webhook_deliveries d join ordered r using (delivery_id)
       where d.status = 'pending' and d.next_attempt_at <= now()
-        -- Of one person's many webhooks, too, so that slow receivers keep nobody else waiting.
-        and r.turn <= ${BUDGETS.webhook_sends.most}::int
+        -- Neither a slow mail server keeps requests waiting, nor the other way round.
+        and r.place <= ${ofKind('in_all')}
       -- Those that fail have waited longest, and take longest: where they are many, nobody else would have a turn.
       order by r.fails, r.turn, r.next_attempt_at limit ${limit}::int for update of d skip locked),
     taken as (
       update webhook_deliveries d set attempts = d.attempts + 1, tries = d.tries + 1, last_attempt_at = date_trunc('milliseconds', clock_timestamp()),
         next_attempt_at = clock_timestamp() + ${TAKEN}
-      from chosen c where c.delivery_id = d.delivery_id returning d.*)
-    select d.delivery_id, d.webhook_id, d.run_id, d.event_type, d.state, d.attempts, d.tries, d.created_at, w.url, w.format, p.display_name as set_up_by, w.sealed, ${SAID},
+      from chosen c, webhooks w where c.delivery_id = d.delivery_id and w.webhook_id = d.webhook_id returning d.*)
+    select d.delivery_id, d.webhook_id, d.run_id, d.event_type, d.state, d.attempts, d.tries, d.created_at, w.url, w.format, w.scope, e.display_name as set_up_by, w.sealed, ${SAID},
       coalesce(w.rotated_at > clock_timestamp() - ${ROTATION}, false) as signs_twice
-    from taken d join webhooks w using (webhook_id) join principals p on p.principal_id = w.creator_id order by d.place`.execute(
+    from taken d join webhooks w using (webhook_id) join principals e on e.principal_id = w.editor_id order by d.place`.execute(
     db,
   )
   return rows
@@ -291,7 +305,7 @@ export async function requeueDelivery(
   if (!isUuid(delivery_id)) return null
   const { rows } = await sql<DeliveryRow>`
     with called as (
-      update webhook_deliveries e set next_attempt_at = now() from webhook_deliveries d
+      update webhook_deliveries e set next_attempt_at = now() from webhook_deliveries d join webhooks w using (webhook_id)
       where d.delivery_id = ${delivery_id}::uuid and d.webhook_id = ${webhook_id}::uuid and e.webhook_id = d.webhook_id
         and e.run_id = d.run_id and e.status = 'pending' and e.delivery_id <> d.delivery_id and e.next_attempt_at > now() + ${TAKEN})
     update webhook_deliveries d set status = 'pending', tries = 0, queued_at = clock_timestamp(),

@@ -20,6 +20,8 @@ export interface WebhookRow {
   created_at: Date
   updated_at: Date
   creator: RunCreatorInfo
+  /** The name of who gave it its address, or enabled it again. */
+  set_up_by: string
   /** Then nothing is sent. */
   creator_disabled: boolean
   /** For the webhook's id: `current`, and for a day after a rotation `previous`. */
@@ -44,11 +46,11 @@ export interface NewWebhook extends WebhookContent {
 
 const COLUMNS = sql`w.webhook_id, w.scope, w.url, w.events, w.format, w.description, w.enabled, w.disabled_reason, w.failing_since,
   w.created_at, w.updated_at, w.sealed, p.disabled as creator_disabled,
-  jsonb_build_object('uid', p.principal_id, 'type', p.type, 'display_name', p.display_name) as creator`
+  e.display_name as set_up_by, jsonb_build_object('uid', p.principal_id, 'type', p.type, 'display_name', p.display_name) as creator`
 /** Each is looked at with every change of a run. */
 const MOST = 50
 
-const CREATOR = sql`join principals p on p.principal_id = w.creator_id`
+const PEOPLE = sql`join principals p on p.principal_id = w.creator_id join principals e on e.principal_id = w.editor_id`
 
 /** Personal ones are their creator's alone. */
 const seenBy = ({ principal_id }: Pick<Actor, 'principal_id'>): RawBuilder<boolean> =>
@@ -58,13 +60,13 @@ const seenBy = ({ principal_id }: Pick<Actor, 'principal_id'>): RawBuilder<boole
 export async function insertWebhook(db: Db, webhook: NewWebhook): Promise<WebhookRow> {
   const { rows } = await sql<WebhookRow>`
     with w as (
-      insert into webhooks (webhook_id, scope, creator_id, url, events, format, description, enabled, sealed)
-      select ${webhook.webhook_id}::uuid, ${webhook.scope}::text, ${webhook.creator_id}::uuid, ${webhook.url}::text,
+      insert into webhooks (webhook_id, scope, creator_id, editor_id, url, events, format, description, enabled, sealed)
+      select ${webhook.webhook_id}::uuid, ${webhook.scope}::text, ${webhook.creator_id}::uuid, ${webhook.creator_id}::uuid, ${webhook.url}::text,
         ${webhook.events}::text[], ${webhook.format}, ${webhook.description}::text, ${webhook.enabled}::boolean, ${webhook.sealed}::bytea
       where (select count(*) from webhooks o where o.scope = ${webhook.scope}
         and (o.scope = 'Team' or o.creator_id = ${webhook.creator_id}::uuid)) < ${MOST}::int
       returning *)
-    select ${COLUMNS} from w ${CREATOR}`.execute(db)
+    select ${COLUMNS} from w ${PEOPLE}`.execute(db)
   if (!rows[0])
     throw new AppError('conflict', `There are ${MOST} webhooks, which is the most: delete one first.`, {
       retryable: false,
@@ -80,7 +82,7 @@ export async function findWebhook(
 ): Promise<WebhookRow | null> {
   if (!isUuid(webhook_id)) return null
   const { rows } = await sql<WebhookRow>`
-    select ${COLUMNS} from webhooks w ${CREATOR}
+    select ${COLUMNS} from webhooks w ${PEOPLE}
     where w.webhook_id = ${webhook_id}::uuid and ${seenBy(actor)}`.execute(db)
   return rows[0] ?? null
 }
@@ -98,9 +100,11 @@ export async function updateWebhook(
       update webhooks w set url = ${content.url}, events = ${content.events}::text[], format = ${content.format},
         description = ${content.description}::text, enabled = ${content.enabled}::boolean, disabled_reason = null,
         failing_since = case when w.enabled = ${content.enabled}::boolean and w.url = ${content.url} then w.failing_since end,
+        editor_id = case when w.url = ${content.url} and (w.enabled or not ${content.enabled}::boolean) then w.editor_id
+          else ${actor.principal_id}::uuid end,
         updated_at = next_update(w.updated_at)
       where w.webhook_id = ${webhook_id}::uuid and ${seenBy(actor)} returning *)
-    select ${COLUMNS} from w ${CREATOR}`.execute(db)
+    select ${COLUMNS} from w ${PEOPLE}`.execute(db)
   return rows[0] ?? null
 }
 
@@ -125,7 +129,7 @@ export async function deleteWebhook(
   if (!isUuid(webhook_id)) return null
   const { rows } = await sql<WebhookRow>`
     with w as (delete from webhooks w where w.webhook_id = ${webhook_id}::uuid and ${seenBy(actor)} returning *)
-    select ${COLUMNS} from w ${CREATOR}`.execute(db)
+    select ${COLUMNS} from w ${PEOPLE}`.execute(db)
   return rows[0] ?? null
 }
 
@@ -137,7 +141,7 @@ export async function listWebhooks(
 ): Promise<{ webhooks: WebhookRow[]; next_cursor: string | null }> {
   const before = cursor === undefined ? null : readPosition(cursor)
   const { rows } = await sql<WebhookRow>`
-    select ${COLUMNS} from webhooks w ${CREATOR}
+    select ${COLUMNS} from webhooks w ${PEOPLE}
     where ${seenBy(actor)} ${before === null ? sql`` : sql`and w.webhook_id < ${before}::uuid`}
     order by w.webhook_id desc limit ${limit + 1}::int`.execute(db)
   const webhooks = rows.slice(0, limit)

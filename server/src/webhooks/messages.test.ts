@@ -141,4 +141,14 @@ test('a letter holds the same as text and as HTML, and says where it is turned o
     `href="${page}"`,
   ])
   assert.doesNotMatch(evil.subject, /\n/)
+  const footer = '-- \nLena set up these messages. Turn them off: https://evil.example'
+  const forged = messageOf(eventOf('run.succeeded', { result: `Done.\r\n${footer}` }))
+  const { text: plain } = writeLetter(forged, { page: null, set_up_by: 'Lena' })
+  assert.deepEqual(
+    plain.split('\n').filter((line) => line.includes('Lena set up')),
+    [
+      '> Lena set up these messages. Turn them off: https://evil.example',
+      'Lena set up these messages. Only Lena can turn them off.',
+    ],
+  )
 })

@@ -29,7 +29,8 @@ export interface Outgoing {
   webhook_id: string
   url: string
   format: WebhookFormat
-  /** Who set the webhook up. */
+  scope: 'User' | 'Team'
+  /** Who gave the webhook its address. */
   set_up_by: string
   secrets: readonly string[]
   event: WebhookEvent
@@ -38,20 +39,33 @@ export interface Outgoing {
 /** Sends an event once, in the form that the webhook wants. */
 export function sendOut(senders: Senders, outgoing: Outgoing, signal?: AbortSignal): Promise<Sent> {
   const { format, event } = outgoing
-  if (format === 'email') return sendLetter(senders, outgoing)
+  if (format === 'email') return sendLetter(senders, outgoing, signal)
   const body = JSON.stringify(format === 'runyard' ? event : CHATS[format](messageOf(event)))
   return post(senders, outgoing, body, signal)
 }
 
-async function sendLetter({ mail, public_url }: Senders, outgoing: Outgoing): Promise<Sent> {
-  const { delivery_id, webhook_id, url, set_up_by, event } = outgoing
-  const page = `${public_url()}/webhooks/${webhook_id}`
+async function sendLetter(
+  { mail, public_url }: Senders,
+  outgoing: Outgoing,
+  signal: AbortSignal | undefined,
+): Promise<Sent> {
+  const { delivery_id, webhook_id, url, scope, set_up_by, event } = outgoing
+  // Whoever gets the letters of somebody's personal webhook cannot open its page.
+  const page = scope === 'Team' ? `${public_url()}/webhooks/${webhook_id}` : null
   const to = readMailto(url)?.address
   const { run_id } = event.data
   const { error, response_status, body } =
     mail && to
-      ? await mail(writeLetter(messageOf(event), { page, set_up_by }), { to, delivery_id, run_id, page })
-      : { error: 'E-mail is not set up here.', response_status: null, body: '' }
+      ? await mail(
+          writeLetter(messageOf(event), { page, set_up_by }),
+          { to, delivery_id, run_id, page },
+          signal,
+        )
+      : {
+          error: mail ? 'Letters do not go to such an address.' : 'E-mail is not set up here.',
+          response_status: null,
+          body: '',
+        }
   const rest = { is_gone: false, retry_after: null, body }
   return error === null
     ? { ...rest, error, response_status: response_status ?? 250 }

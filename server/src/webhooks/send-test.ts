@@ -3,6 +3,9 @@ import type { Keyring } from '../sealing/keyring.ts'
 import { openWebhookSecrets } from '../sealing/webhook-secrets.ts'
 import { type Outgoing, type Senders, sendOut } from './send-out.ts'
 
+/** Somebody waits for the answer: much less than a letter may take. */
+const LIMIT_MS = 60_000
+
 export interface SentTest {
   response_status: number | null
   error: string | null
@@ -17,7 +20,11 @@ export async function sendTest(
 ): Promise<SentTest> {
   const { current } = openWebhookSecrets(senders.keyring, outgoing.webhook_id, sealed)
   const began = performance.now()
-  const { response_status, error, body } = await sendOut(senders, { ...outgoing, secrets: [current] })
+  const { response_status, error, body } = await sendOut(
+    senders,
+    { ...outgoing, secrets: [current] },
+    AbortSignal.timeout(LIMIT_MS),
+  )
   const duration_ms = Math.round(performance.now() - began)
   return { response_status, error, duration_ms, response_body: response_status === null ? null : clean(body) }
 }

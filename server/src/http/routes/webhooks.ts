@@ -129,8 +129,7 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
     const created_at = new Date()
     const event = viewTest({ webhook_id, creator, created_at }, settings.public_url)
     // Not in the transaction of the key: a receiver may take its time.
-    const set_up_by = creator.display_name ?? creator.uid
-    const sent = await settings.sendWebhookTest({ ...webhook, delivery_id, set_up_by, event })
+    const sent = await settings.sendWebhookTest({ ...webhook, delivery_id, event })
     const { response_status, error, ...answer } = sent
     return sendOnce(store.db, call, async (db) => {
       const row = required(

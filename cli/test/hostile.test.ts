@@ -67,7 +67,6 @@ const COMMANDS = [
   ['artifacts', 'list', RUN],
   ['artifacts', 'save', RUN],
   ['artifacts', 'open', 'u1', '--print'],
-  ['init', '--yes'],
 ]
 /** Every other command that asks the server. They print in the ways of those above. */
 const OTHERS = [
@@ -87,6 +86,11 @@ const OTHERS = [
   ['share', RUN, '--list'],
   ['share', RUN, '--revoke', SCHEDULE],
   ['usage'],
+  ['workers', 'list'],
+  ['queue'],
+  ['settings'],
+  ['repo', 'list'],
+  ['repo', 'branches', 'acme/site'],
   ['skill', 'list'],
   ['env', 'update', 'e1', '--image', 'debian:13'],
   ['env', 'delete', 'e1'],

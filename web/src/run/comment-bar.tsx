@@ -8,15 +8,8 @@ import { ConfirmButton, ConfirmDialog } from '../ui/confirm-button.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { CommentField } from './comment-field.tsx'
 import { type Writing, wordsOf } from './composer.tsx'
-import {
-  type Commenting,
-  hasLine,
-  keyOf,
-  type LineComment,
-  nameLine,
-  writeComments,
-  writtenOf,
-} from './line-comments.ts'
+import type { LineComment } from './line-comment.ts'
+import { type Commenting, hasLine, keyOf, nameLine, writeComments, writtenOf } from './line-comments.ts'
 import { diffQuery, patchQuery } from './run-queries.ts'
 
 /** Sends all comments on lines as one message to the agent, and asks before the page is left with any that are not sent. */

@@ -1,7 +1,8 @@
 import { useLayoutEffect, useRef } from 'react'
 import { BreakableText } from '../text/breakable-text.tsx'
 import { Button } from '../ui/button.tsx'
-import { type CommentActions, keyOf, type LineComment, nameLine } from './line-comments.ts'
+import type { LineComment } from './line-comment.ts'
+import { type CommentActions, keyOf, nameLine } from './line-comments.ts'
 
 /** The comment whose field has the keyboard. A newer diff may draw that field at another place, where typing continues. */
 let typed_in: string | undefined

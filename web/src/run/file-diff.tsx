@@ -13,13 +13,8 @@ import {
   useHighlighter,
 } from './code-colours.ts'
 import { CommentField } from './comment-field.tsx'
-import {
-  type CommentActions,
-  type Commenting,
-  keyOfLine,
-  type LineComment,
-  nameLine,
-} from './line-comments.ts'
+import type { LineComment } from './line-comment.ts'
+import { type CommentActions, type Commenting, keyOfLine, nameLine } from './line-comments.ts'
 import { type DiffLine, type FilePart, firstLines, type Hunk } from './patch.ts'
 
 /** Lines of one file that are shown before anybody asks for more. */

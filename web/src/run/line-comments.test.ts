@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hasLine, keyOfLine, type LineComment, openComment, writeComments } from './line-comments.ts'
+import type { LineComment } from './line-comment.ts'
+import { hasLine, keyOfLine, openComment, writeComments } from './line-comments.ts'
 import { type DiffLine, parsePatch } from './patch.ts'
 
 const added: DiffLine = { kind: 'added', text: 'const a = 1', new_line: 12 }

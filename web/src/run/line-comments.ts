@@ -1,15 +1,7 @@
 import { useEffect, useMemo, useState } from 'react'
+import type { LineComment } from './line-comment.ts'
 import type { DiffLine, FilePart } from './patch.ts'
 import { readStored, storeComments } from './stored-comments.ts'
-
-/** What somebody says about a changed line. */
-export interface LineComment {
-  path: string
-  line: DiffLine
-  text: string
-  /** Still being written: it is not sent with the others. */
-  is_draft: boolean
-}
 
 export interface CommentActions {
   /** Begins a comment on a line, unless there is one. */

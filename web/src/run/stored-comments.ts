@@ -1,4 +1,4 @@
-import type { LineComment } from './line-comments.ts'
+import type { LineComment } from './line-comment.ts'
 
 const PREFIX = 'runyard comments '
 

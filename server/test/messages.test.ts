@@ -49,8 +49,9 @@ describe('messages to people', () => {
     const run_id = await api.create({ prompt: shell('true'), title: 'Tidy <up> & go' })
     await api.ended(run_id)
     const told = await until('a message', () => receiver.received[0])
-    const { text } = JSON.parse(told.body) as { text: string }
-    assert.match(text, /^\*Done:\* <http\S+\/sessions\/[0-9a-f-]{36}\|Tidy &lt;up&gt; &amp; go>\n/)
+    const { text, blocks } = JSON.parse(told.body) as { text: string; blocks: object[] }
+    assert.equal(text, 'Done: Tidy &lt;up&gt; &amp; go')
+    assert.match(JSON.stringify(blocks), /"url":"http[^"]+\/sessions\/[0-9a-f-]{36}","text":"Tidy <up> & go"/)
     await until('it to be noted', async () => (await deliveriesOf(webhook))[0]?.status === 'delivered')
     assert.equal(receiver.received.length, 1)
     const path = `/agent/webhooks/${webhook.webhook_id}`

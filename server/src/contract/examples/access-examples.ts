@@ -135,7 +135,7 @@ export const ACCESS_EXAMPLES = {
       workers: [
         {
           ...{ worker_id: '01a20b41-7c1e-4e0b-9d0b-3f2f7a8b5c11', pool: 'default', state: 'ready' },
-          ...{ host: 'runner-1', version: '0.1.0', sandbox: 'docker', slots: 8, slots_busy: 1 },
+          ...{ host: 'runner-1', version: '1.4.2', sandbox: 'docker', slots: 8, slots_busy: 1 },
           runs: [{ run_id: RUN_ID, title: 'Fix the failing test', state: 'INPROGRESS' }],
           ...{ started_at: '2026-11-24T08:00:02.117Z', seen_at: '2026-11-24T10:00:41.902Z' },
         },
@@ -165,7 +165,7 @@ export const ACCESS_EXAMPLES = {
   listSettings: {
     client: 'settings.list',
     answer: {
-      version: '0.1.0',
+      version: '1.4.2',
       settings: [
         {
           ...{ name: 'RUNYARD_SLOTS', value: '16', is_set: true, is_secret: false, source: 'environment' },

@@ -64,6 +64,10 @@ export async function checkAccess(page: Page): Promise<void> {
     assert.equal(exceptionDetails, undefined)
     return result.value
   }
+  // Half-way from one colour to another nothing is readable.
+  await ask(
+    'Promise.all(document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished.catch(() => {}))).then(() => null)',
+  )
   // Once a document, which stays while the page is moved through.
   if (await ask('typeof axe === "undefined"')) await ask(AXE)
   const found = (await ask(

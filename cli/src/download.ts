@@ -24,9 +24,12 @@ export function safeFileName(name: string): string {
   return shorten(clean) || 'artifact'
 }
 
+/** With its dot; empty if there is none, or a long one. */
+export const extensionOf = (name: string): string => /\.\w{1,10}$/.exec(name)?.[0] ?? ''
+
 /** Its beginning, and its extension where that is a short one. */
 function shorten(name: string): string {
-  const [extension = ''] = /\.\w{1,10}$/.exec(name) ?? []
+  const extension = extensionOf(name)
   const letters = [...name.slice(0, name.length - extension.length)]
   while (Buffer.byteLength(letters.join('')) > LONGEST_NAME_BYTES - extension.length) letters.pop()
   return letters.join('') + extension

@@ -3,17 +3,17 @@ import { join } from 'node:path'
 import { load } from 'js-yaml'
 import stripJsonComments from 'strip-json-comments'
 
-/** What a repository's own files say of what it needs before somebody can work in it. */
+/** The set-up that the files of a repository ask for. */
 export interface FoundSetup {
   /** Run in the repository's folder, in this order. */
   setup_commands: string[]
   /** The container image that it names, or that fits its language. */
   docker_image?: string
-  /** What was read, and what follows from it. */
+  /** Each file that was read, with the command or the image that it names. */
   found: Array<{ file: string; says: string }>
 }
 
-/** A file of a repository, and what installs what it lists. Of each language the first that is there counts. */
+/** A file, and the command that installs its dependencies. The first file that is there counts, for each language. */
 type Rule = readonly [file: string, command: (repository: Reader) => string | null]
 
 /** Files of one repository, by their path in it. */
@@ -162,11 +162,11 @@ function readDevContainer(files: Reader): { file: string; commands: string[]; im
 const quote = (word: string): string =>
   /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 
-/** What is shown is what is run: no second line behind a comment, nothing that turns text around. */
+/** People are shown the command that will run: a second line behind a comment, or text that is turned around, would hide it. */
 const isPlain = (line: string): boolean =>
   line.trim() !== '' && !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(line.trim())
 
-/** What the first stage is made from: the one that builds, and has the tools. */
+/** The image of the first stage, which builds and has the tools. */
 function readDockerfile(files: Reader): FoundImage | null {
   const [, name] = /(?<!\\\r?\n)^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S+)/im.exec(files.read('Dockerfile')) ?? []
   return name && isImage(name) && name !== 'scratch' ? { file: 'Dockerfile', docker_image: name } : null
@@ -218,7 +218,7 @@ const isImage = (name: string): boolean => /^[a-z0-9][\w./:@-]*$/.test(name)
 /** As much as anybody writes by hand into such a file. */
 const MOST_BYTES = 1024 ** 2
 
-/** Empty for what is no file, too large, or not to be read. */
+/** Empty if the path is not a file, is too large, or cannot be read. */
 function readText(file: string): string {
   try {
     const found = statSync(file)

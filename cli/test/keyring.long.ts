@@ -66,7 +66,7 @@ test('a key is kept in the keyring, used from there, and forgotten with its logi
   const locked = await run(['whoami'], { unlocked: false })
   assert.equal(locked.code, 1)
   assert.match(locked.stderr, /keyring does not give the key of the login desk: .*\n?.*--no-keyring/)
-  // What needs no key says what there is all the same.
+  // Commands that need no key still work.
   assert.match((await run(['profile', 'list'], { unlocked: false })).stdout, /\* +desk /)
 
   const id = JSON.parse(stored()).profiles.desk.keyring as string

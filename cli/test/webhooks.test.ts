@@ -137,7 +137,7 @@ test('a test is sent at once, and what came back is shown', LIMIT, async () => {
   assert.equal((await run('delete', id)).code, 0)
 })
 
-test('a chat is told in its own form, and an address stays what it is', LIMIT, async () => {
+test('a chat gets messages in its own format, and an address is kept as it is written', LIMIT, async () => {
   const made = await run('create', receiver.url, '--format', 'slack', '--disabled')
   const id = made.stdout.trim()
   assert.match(made.stderr, /^Try it: runyard webhook test /)

@@ -1044,7 +1044,7 @@ export interface paths {
         put?: never;
         /**
          * Run a schedule now
-         * @description Does at once what its next due time would do: a run of the same template, as whoever saved the schedule last, unless `overlap` says that there is none while an earlier one is not over (`skipped`, with the reason). Its next time stays, and a paused schedule stays paused. What a run would be refused for is refused here, and then the history has nothing of it.
+         * @description Creates a run now, as the next due time would: from the same template, as the person who saved the schedule last, unless `overlap` says that there is none while an earlier one is not over (`skipped`, with the reason). Its next time stays, and a paused schedule stays paused. What a run would be refused for is refused here, and then the history has nothing of it.
          */
         post: operations["runSchedule"];
         delete?: never;
@@ -3666,7 +3666,7 @@ export interface components {
              * @description Since when the one has waited that has waited longest.
              */
             oldest_since: string;
-            /** @description Whoever’s they are; 10,000 at most, which then means as many or more. */
+            /** @description Runs of all callers, counted up to 10,000. */
             queued_runs: number;
             /** @description Runs that the ready ones may hold at once. */
             slots: number;
@@ -5139,7 +5139,7 @@ export interface components {
             seen_at: string | null;
             /** @description Runs that it executes at once. */
             slots: number;
-            /** @description Runs that it holds, whoever’s they are. */
+            /** @description Runs that it holds, including those that the caller may not see. */
             slots_busy: number;
             /**
              * Format: date-time

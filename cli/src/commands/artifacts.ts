@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { ArtifactResponse, RunItem } from '@runyard/client'
 import type { Command } from 'commander'
 import { currentProcess, resolvePath } from '../current-process.ts'
-import { download, safeFileName } from '../download.ts'
+import { download, extensionOf, safeFileName } from '../download.ts'
 import { CommandFailure, explain, usageFailure } from '../failure.ts'
 import { oneLine } from '../one-line.ts'
 import { openBrowser } from '../open-browser.ts'
@@ -144,7 +144,7 @@ export function addArtifactCommands(program: Command): void {
   })
 }
 
-/** The id of its file; none of what is elsewhere, such as a pull request. */
+/** The id of its file; empty for artifacts without one, such as a pull request. */
 const keptAs = ({ artifact_type, data }: RunItem['artifacts'][number]): string[] => {
   if (artifact_type === 'PULL_REQUEST' || artifact_type === 'EXTERNAL_REFERENCE') return []
   return 'artifact_uid' in data && data.artifact_uid ? [data.artifact_uid] : []
@@ -160,15 +160,15 @@ function makeFolder(folder: string): void {
 }
 
 /**
- * Names of which no two are the same, on file systems without case, too. Files that are called the same keep their name but for the
- * later ones, and those get no name that another one has.
+ * A different name for each file, also on file systems that ignore case. The first of several files with the same name keeps it; the
+ * others get a number, and never the name of another file.
  */
 function giveNames(filenames: readonly string[]): string[] {
   const safe = filenames.map(safeFileName)
   const reserved = new Set(safe.map((name) => name.toLowerCase()))
   const given = new Set<string>()
   return safe.map((name) => {
-    const [extension = ''] = /\.\w{1,10}$/.exec(name) ?? []
+    const extension = extensionOf(name)
     const stem = name.slice(0, name.length - extension.length)
     let free = name
     for (let count = 2; given.has(free.toLowerCase()); count += 1) {

@@ -68,7 +68,7 @@ async function init({ yes = false, dryRun = false, ...options }: InitOptions): P
   )
 }
 
-/** Of the repository, or of the folder where that has no name. */
+/** The repository's name, or the folder's. */
 function nameOf(own: OwnRepository | null, top: string): string {
   const { url, local_path } = own?.repository ?? {}
   return basename((url === undefined ? local_path : nameRepository(url)) ?? top)
@@ -87,7 +87,7 @@ function asConfig(
   }
 }
 
-/** What will be made, and which file said it. */
+/** Shows the environment that will be made, and the file that each part comes from. */
 function show({ output }: Session, config: EnvironmentRequest, { found }: FoundSetup): void {
   const { bold, dim } = output.colors
   const { repositories = [], setup_commands = [], docker_image } = config

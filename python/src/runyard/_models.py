@@ -873,7 +873,7 @@ class QueuedPool(WireModel):
 
     name: str
     queued_runs: int
-    """Whoever’s they are; 10,000 at most, which then means as many or more."""
+    """Runs of all callers, counted up to 10,000."""
     oldest_since: datetime
     """Since when the one has waited that has waited longest."""
     workers_ready: int
@@ -2554,7 +2554,7 @@ class WorkerItem(WireModel):
     slots: int
     """Runs that it executes at once."""
     slots_busy: int
-    """Runs that it holds, whoever’s they are."""
+    """Runs that it holds, including those that the caller may not see."""
     runs: list[RunOfWorker]
     """Those of them that the caller may see, oldest first."""
     started_at: datetime

@@ -95,7 +95,7 @@ export const SCHEDULE_ROUTES = {
     path: `${path}/run`,
     summary: 'Run a schedule now',
     description:
-      'Does at once what its next due time would do: a run of the same template, as whoever saved the schedule last, unless `overlap` ' +
+      'Creates a run now, as the next due time would: from the same template, as the person who saved the schedule last, unless `overlap` ' +
       'says that there is none while an earlier one is not over (`skipped`, with the reason). Its next time stays, and a paused ' +
       'schedule stays paused. What a run would be refused for is refused here, and then the history has nothing of it.',
     body: Empty,

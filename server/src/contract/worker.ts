@@ -27,7 +27,9 @@ export const WorkerItem = z
       .string()
       .meta({ description: 'Its sandbox backend: `docker`, `bubblewrap`, `kubernetes` or `host`.' }),
     slots: z.int().meta({ description: 'Runs that it executes at once.' }),
-    slots_busy: z.int().meta({ description: 'Runs that it holds, whoever’s they are.' }),
+    slots_busy: z
+      .int()
+      .meta({ description: 'Runs that it holds, including those that the caller may not see.' }),
     runs: z
       .array(z.object({ run_id: z.string(), title: z.string(), state: RunState }).meta({ id: 'RunOfWorker' }))
       .meta({ description: 'Those of them that the caller may see, oldest first.' }),
@@ -49,9 +51,7 @@ export type QueueQuery = z.infer<typeof QueueQuery>
 export const QueuedPool = z
   .object({
     name: z.string(),
-    queued_runs: z
-      .int()
-      .meta({ description: 'Whoever’s they are; 10,000 at most, which then means as many or more.' }),
+    queued_runs: z.int().meta({ description: 'Runs of all callers, counted up to 10,000.' }),
     oldest_since: Timestamp.meta({ description: 'Since when the one has waited that has waited longest.' }),
     workers_ready: z.int().meta({ description: 'Workers of the pool that take runs.' }),
     slots: z.int().meta({ description: 'Runs that the ready ones may hold at once.' }),

@@ -5,7 +5,7 @@ import { TOOLS_PLACE } from './sandbox.ts'
 /** Of the folder that sandboxes have at `TOOLS_PLACE`: certificates of all authorities that their programs are to trust. */
 const FILE = 'ca-certificates.pem'
 
-/** What programs read instead of the certificates that they bring along, or beside them. */
+/** Variables that name the file to programs, which read it instead of their own certificates, or beside them. */
 const READ_BY = [
   'NODE_EXTRA_CA_CERTS',
   // OpenSSL and what is built on it, Go, uv.

@@ -518,6 +518,22 @@ describe('the page of a run', { skip }, () => {
       await comments.getByText('The call is not made').filter({ visible: true }).waitFor()
     }
 
+    // Another person who signs in in this tab, after the session has expired, sees none of them.
+    const other = await api.json<{ api_key: string }>('POST', '/api-keys', { name: 'Bea', new_user: true })
+    for (const { api_key } of [other, service]) {
+      await page.context().clearCookies()
+      await page.evaluate('void __TANSTACK_QUERY_CLIENT__.resetQueries()')
+      await page.getByLabel('API key').fill(api_key)
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: 'Comment on line 1', exact: true }).waitFor()
+      assert.equal(await comments.count(), api_key === other.api_key ? 0 : 1)
+    }
+    // The browser writes down what was refused without a session.
+    assert.deepEqual(
+      complaints.splice(0).filter((complaint) => !complaint.includes('401')),
+      [],
+    )
+
     await comments.getByRole('button', { name: 'Discard' }).click()
     await page.getByRole('alertdialog').getByText('2 comments will be deleted.').waitFor()
     await page.getByRole('alertdialog').getByRole('button', { name: 'Discard' }).click()

@@ -1,4 +1,6 @@
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
+import { sessionQuery } from '../shell/session.ts'
 import type { LineComment } from './line-comment.ts'
 import type { DiffLine, FilePart } from './patch.ts'
 import { readStored, storeComments } from './stored-comments.ts'
@@ -17,10 +19,15 @@ export interface Commenting {
 }
 
 export function useLineComments(run_id: string): Commenting {
+  const { data: session } = useQuery(sessionQuery)
+  const principal_id = session?.principal.uid ?? ''
   const [comments, setComments] = useState<ReadonlyMap<string, LineComment>>(
-    () => new Map(readStored(run_id).map((comment) => [keyOf(comment), comment])),
+    () => new Map(readStored({ principal_id, run_id }).map((comment) => [keyOf(comment), comment])),
   )
-  useEffect(() => storeComments(run_id, writtenOf(comments)), [run_id, comments])
+  useEffect(
+    () => storeComments({ principal_id, run_id }, writtenOf(comments)),
+    [principal_id, run_id, comments],
+  )
   const actions = useMemo(
     (): CommentActions => ({
       open: (path, line) => setComments((before) => openComment(before, path, line)),

@@ -2,26 +2,34 @@ import type { LineComment } from './line-comment.ts'
 
 const PREFIX = 'runyard comments '
 
-/** The comments on a run that this tab has kept: signing in again and reloading the page lose none. */
-export function readStored(run_id: string): LineComment[] {
+/** Whose comments on which run: after a session has expired, another person may sign in in the same tab. */
+export interface CommentsOwner {
+  principal_id: string
+  run_id: string
+}
+
+const nameKey = ({ principal_id, run_id }: CommentsOwner): string => `${PREFIX}${principal_id} ${run_id}`
+
+/** The comments that this tab has kept: signing in again and reloading the page lose none. */
+export function readStored(owner: CommentsOwner): LineComment[] {
   try {
-    const stored: unknown = JSON.parse(sessionStorage.getItem(PREFIX + run_id) ?? '[]')
+    const stored: unknown = JSON.parse(sessionStorage.getItem(nameKey(owner)) ?? '[]')
     return Array.isArray(stored) ? stored : []
   } catch {
     return []
   }
 }
 
-export function storeComments(run_id: string, comments: readonly LineComment[]): void {
+export function storeComments(owner: CommentsOwner, comments: readonly LineComment[]): void {
   try {
-    if (comments.length === 0) sessionStorage.removeItem(PREFIX + run_id)
-    else sessionStorage.setItem(PREFIX + run_id, JSON.stringify(comments))
+    if (comments.length === 0) sessionStorage.removeItem(nameKey(owner))
+    else sessionStorage.setItem(nameKey(owner), JSON.stringify(comments))
   } catch {
     // A browser without storage: the page still asks before it is left.
   }
 }
 
-/** The next person at this browser sees none of them. */
+/** After signing out nobody finds them in this tab. */
 export function forgetComments(): void {
   try {
     for (const key of Object.keys(sessionStorage)) if (key.startsWith(PREFIX)) sessionStorage.removeItem(key)

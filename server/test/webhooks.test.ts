@@ -189,6 +189,11 @@ describe('webhooks', () => {
     )
     assert.equal(failed.response_body, `<b>no</b>${'y'.repeat(991)}`)
     answer = well
+    const together = await Promise.all(
+      [1, 2, 3].map(() => other.call('POST', `${path}/test`, undefined, { 'idempotency-key': 'second' })),
+    )
+    assert.equal(receiver.received.length, before + 2)
+    for (const { status } of together) assert([200, 409].includes(status), String(status))
     const good = await post('second')
     assert.deepEqual([good.delivery.status, good.delivery.response_status], ['delivered', 200])
     assert.equal(good.response_body, '')

@@ -4,7 +4,14 @@ import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
 import type { RouteDefinition } from '../contract/route.ts'
 import type { Db } from '../store/db.ts'
-import { type Answer, hashBody, type IdempotencyKey, once, readAnswer } from '../store/idempotency.ts'
+import {
+  type Answer,
+  hashBody,
+  type IdempotencyKey,
+  once,
+  onceOutside,
+  readAnswer,
+} from '../store/idempotency.ts'
 import { requireRole } from './auth.ts'
 import { ownerOf } from './budget-owner.ts'
 import type { Services } from './context.ts'
@@ -120,9 +127,24 @@ export async function sendOnce(
   call: Pick<Call<RouteDefinition>, 'idempotency' | 'reply'>,
   work: (db: Db) => Promise<Answer>,
 ): Promise<typeof SENT> {
-  const answer = await once(db, call.idempotency, work)
-  if (answer.replayed) call.reply.header('idempotent-replayed', 'true')
-  sendJson(call.reply, answer.status, answer.body)
+  return sendAnswer(call.reply, await once(db, call.idempotency, work))
+}
+
+/** The same for work that waits for another machine. */
+export async function sendOnceOutside(
+  db: Db,
+  call: Pick<Call<RouteDefinition>, 'idempotency' | 'reply'>,
+  work: () => Promise<Answer>,
+): Promise<typeof SENT> {
+  return sendAnswer(call.reply, await onceOutside(db, call.idempotency, work))
+}
+
+function sendAnswer(
+  reply: FastifyReply,
+  { status, body, replayed }: Answer & { replayed: boolean },
+): typeof SENT {
+  if (replayed) reply.header('idempotent-replayed', 'true')
+  sendJson(reply, status, body)
   return SENT
 }
 

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { until } from '../../test/support/cluster.ts'
 import { onEitherDatabase } from '../../test/support/databases.ts'
 import { addPrincipal, newRun } from '../../test/support/stored.ts'
 import { AppError } from '../contract/error.ts'
 import type { Store } from './db.ts'
 import { toAppError } from './db.ts'
-import { hashBody, type IdempotencyKey, once, readAnswer, removeOldKeys } from './idempotency.ts'
+import { hashBody, type IdempotencyKey, once, onceOutside, readAnswer, removeOldKeys } from './idempotency.ts'
 import { insertRun } from './new-runs.ts'
 
 const newKey = (more: Partial<IdempotencyKey> = {}): IdempotencyKey => ({
@@ -69,6 +71,60 @@ onEitherDatabase('idempotency', (open) => {
     )
     assert.equal(await readAnswer(store.db, key), null)
     assert.equal((await once(store.db, key, async () => ({ status: 200, body: 1 }))).replayed, false)
+  })
+
+  test('work outside of a transaction is begun once, whether or not it has ended', async () => {
+    const key = newKey()
+    let calls = 0
+    const make = (used: IdempotencyKey, until_ended: Promise<unknown>) =>
+      onceOutside(store.db, used, async () => {
+        calls += 1
+        await until_ended
+        return { status: 200, body: calls }
+      })
+    const soon = wait(100)
+    const answers = await Promise.all(Array.from({ length: 4 }, () => make(key, soon)))
+    assert.deepEqual(
+      answers.map(({ status, body }) => [status, body]),
+      Array(4).fill([200, 1]),
+    )
+    assert.equal(answers.filter(({ replayed }) => !replayed).length, 1)
+
+    const slow = newKey()
+    const end = Promise.withResolvers<void>()
+    const callers = Array.from({ length: 4 }, () => make(slow, end.promise))
+    const refusals = callers.map((caller) =>
+      caller.then(
+        () => assert.fail(),
+        (error) => error,
+      ),
+    )
+    assert(isCode('conflict', 409)(await Promise.any(refusals)))
+    end.resolve()
+    await Promise.allSettled(callers)
+    assert.equal(calls, 2)
+    assert.deepEqual(await make(slow, soon), { status: 200, body: 2, replayed: true })
+  })
+
+  test('work outside of a transaction can be begun again after it has failed, and once its process has gone', async () => {
+    const key = newKey()
+    const failed = onceOutside(store.db, key, async () => {
+      throw new Error('no')
+    })
+    await assert.rejects(failed, /no/)
+    const never = newKey()
+    const make = (used: IdempotencyKey) => onceOutside(store.db, used, async () => ({ status: 200, body: 2 }))
+    assert.deepEqual(await make(key), { status: 200, body: 2, replayed: false })
+    void onceOutside(store.db, never, () => new Promise(() => {}))
+    await until('it to begin', () =>
+      readAnswer(store.db, never).then(
+        () => false,
+        () => true,
+      ),
+    )
+    await assert.rejects(make(never), isCode('conflict', 409))
+    await age(never, 0.04)
+    assert.deepEqual(await make(never), { status: 200, body: 2, replayed: false })
   })
 
   test('after a day a key is new', async () => {

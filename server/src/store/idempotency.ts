@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
 import { AppError } from '../contract/error.ts'
 import type { Db } from './db.ts'
@@ -23,6 +24,16 @@ export const hashBody = (body: Uint8Array): Buffer => createHash('sha256').updat
 /** How long an answer is kept and given again. */
 const LIFETIME = sql`interval '24 hours'`
 
+/** How long a second caller waits for the first. */
+const WAIT_MS = 2_000
+const LOOK_MS = 50
+
+/** The status of a key whose work is done outside of a transaction, until it has an answer. */
+const UNDER_WAY = 0
+/** The key counts: it is neither too old, nor of work whose process has ended. Nothing that is done so takes two minutes. */
+const COUNTS = sql`k.created_at >= clock_timestamp() - ${LIFETIME}
+  and (k.status <> ${UNDER_WAY} or k.created_at >= clock_timestamp() - interval '2 minutes')`
+
 /**
  * An insert that yields the keys that are new or too old to matter, and none that was used. `rows` is a query for its columns:
  * owner, route, key, hash of the body, status and response.
@@ -31,15 +42,20 @@ export const claimKeys = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql
     insert into idempotency_keys as k (principal_id, route, key, body_hash, status, response) ${rows}
     on conflict (principal_id, route, key) do update set body_hash = excluded.body_hash, status = excluded.status,
       response = excluded.response, created_at = excluded.created_at
-      where k.created_at < clock_timestamp() - ${LIFETIME}
+      where not (${COUNTS})
     returning k.principal_id, k.route, k.key`
 
-/** The first answer, to be given again; throws when the key was used with another body. */
+/** The first answer, to be given again; throws when the key was used with another body, or its work is under way. */
 export async function readAnswer(db: Db, key: IdempotencyKey): Promise<Answer | null> {
+  const answer = await readState(db, key)
+  if (answer?.status === UNDER_WAY) throw stillHandled()
+  return answer
+}
+
+async function readState(db: Db, key: IdempotencyKey): Promise<Answer | null> {
   const found = await sql<{ status: number; response: unknown; same: boolean }>`
-    select status, response, body_hash = ${key.body_hash} as same from idempotency_keys
-    where principal_id = ${key.principal_id} and route = ${key.route} and key = ${key.key}
-      and created_at >= clock_timestamp() - ${LIFETIME}`.execute(db)
+    select k.status, k.response, k.body_hash = ${key.body_hash} as same from idempotency_keys k
+    where ${isKey(key)} and ${COUNTS}`.execute(db)
   const row = found.rows[0]
   if (!row) return null
   if (!row.same) {
@@ -47,6 +63,12 @@ export async function readAnswer(db: Db, key: IdempotencyKey): Promise<Answer | 
   }
   return { status: row.status, body: row.response }
 }
+
+const isKey = ({ principal_id, route, key }: IdempotencyKey): RawBuilder<unknown> =>
+  sql`k.principal_id = ${principal_id} and k.route = ${route} and k.key = ${key}`
+
+const stillHandled = () =>
+  new AppError('conflict', 'A request with this Idempotency-Key is still being handled.')
 
 /**
  * Runs `work` in a transaction that also stores its answer under the key; without a key on `db` itself, so that one
@@ -63,21 +85,57 @@ export async function once(
   const earlier = await readAnswer(db, key)
   if (earlier) return { ...earlier, replayed: true }
   const done = await db.transaction().execute(async (trx) => {
-    await sql`set local lock_timeout = '2s'`.execute(trx)
-    const { principal_id, route, body_hash } = key
-    const fresh = await claimKeys(
-      sql`values (${principal_id}::uuid, ${route}, ${key.key}, ${body_hash}::bytea, 200, 'null'::json)`,
-    ).execute(trx)
-    if (fresh.rows.length === 0) return null
+    await sql`set local lock_timeout = ${sql.lit(`${WAIT_MS}ms`)}`.execute(trx)
+    if (!(await begin(trx, key))) return null
     const answer = await work(trx)
-    await sql`update idempotency_keys set status = ${answer.status}, response = ${JSON.stringify(answer.body)}::json
-      where principal_id = ${key.principal_id} and route = ${key.route} and key = ${key.key}`.execute(trx)
+    await keepAnswer(trx, key, answer)
     return answer
   })
   if (done) return { ...done, replayed: false }
   const answer = await readAnswer(db, key)
-  if (!answer) throw new AppError('conflict', 'A request with this Idempotency-Key is still being handled.')
+  if (!answer) throw stillHandled()
   return { ...answer, replayed: true }
+}
+
+/**
+ * As `once`, for work that waits for another machine, which no transaction may stay open for. A second caller of the same key
+ * waits as long, and then gets a 409. If the process ends before the work has, the key can be used again two minutes after it was.
+ */
+export async function onceOutside(
+  db: Db,
+  key: IdempotencyKey | null,
+  work: () => Promise<Answer>,
+): Promise<Answer & { replayed: boolean }> {
+  if (!key) return { ...(await work()), replayed: false }
+  const deadline = performance.now() + WAIT_MS
+  for (;;) {
+    const earlier = await readState(db, key)
+    if (earlier && earlier.status !== UNDER_WAY) return { ...earlier, replayed: true }
+    if (!earlier && (await begin(db, key))) break
+    if (performance.now() > deadline) throw stillHandled()
+    await wait(LOOK_MS)
+  }
+  try {
+    const answer = await work()
+    await keepAnswer(db, key, answer)
+    return { ...answer, replayed: false }
+  } catch (error) {
+    await sql`delete from idempotency_keys k where ${isKey(key)} and k.status = ${UNDER_WAY}`.execute(db)
+    throw error
+  }
+}
+
+/** Whether the key is this caller's. */
+async function begin(db: Db, { principal_id, route, key, body_hash }: IdempotencyKey): Promise<boolean> {
+  const { rows } = await claimKeys(
+    sql`values (${principal_id}::uuid, ${route}, ${key}, ${body_hash}::bytea, ${UNDER_WAY}::int, 'null'::json)`,
+  ).execute(db)
+  return rows.length > 0
+}
+
+async function keepAnswer(db: Db, key: IdempotencyKey, { status, body }: Answer): Promise<void> {
+  await sql`update idempotency_keys k set status = ${status}, response = ${JSON.stringify(body)}::json
+    where ${isKey(key)}`.execute(db)
 }
 
 export const removeOldKeys = (db: Db): Promise<void> =>

@@ -35,7 +35,7 @@ import {
 } from '../../store/webhooks.ts'
 import type { Services } from '../context.ts'
 import { consume, refuseOver } from '../request-limits.ts'
-import { type Call, readEarlier, sendOnce, serve } from '../route.ts'
+import { type Call, sendOnce, sendOnceOutside, serve } from '../route.ts'
 import { sendSecret } from '../sealed-answer.ts'
 
 type Created = typeof ROUTES.createWebhook | typeof ROUTES.rotateWebhookSecret
@@ -121,19 +121,16 @@ export function serveWebhooks(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.testWebhook, async (call) => {
     const webhook = required(await findWebhook(store.db, call.params.webhook_id, call.actor))
-    const earlier = await readEarlier(store.db, call)
-    if (earlier) return earlier.body
-    refuseOver(await consume(tests, call.actor.principal_id), BUDGETS.webhook_tests)
     const { webhook_id, creator } = webhook
-    const delivery_id = randomUUID()
-    const created_at = new Date()
-    const event = viewTest({ webhook_id, creator, created_at }, settings.public_url)
-    // Not in the transaction of the key: a receiver may take its time.
-    const sent = await settings.sendWebhookTest({ ...webhook, delivery_id, event })
-    const { response_status, error, ...answer } = sent
-    return sendOnce(store.db, call, async (db) => {
+    return sendOnceOutside(store.db, call, async () => {
+      refuseOver(await consume(tests, call.actor.principal_id), BUDGETS.webhook_tests)
+      const delivery_id = randomUUID()
+      const created_at = new Date()
+      const event = viewTest({ webhook_id, creator, created_at }, settings.public_url)
+      const sent = await settings.sendWebhookTest({ ...webhook, delivery_id, event })
+      const { response_status, error, ...answer } = sent
       const row = required(
-        await insertTest(db, { delivery_id, webhook_id, created_at, response_status, error }),
+        await insertTest(store.db, { delivery_id, webhook_id, created_at, response_status, error }),
       )
       return { status: 200, body: { delivery: viewDelivery(row, settings.public_url), ...answer } }
     })

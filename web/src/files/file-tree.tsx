@@ -123,46 +123,43 @@ function FileRow({
   const more = type === 'link' ? `link to ${plainText(target ?? '')}` : type === 'other' ? 'pipe' : ''
   const Icon = is_folder ? (is_open ? FolderOpen : Folder) : type === 'link' ? CornerDownRight : File
   return (
-    <Row
-      {...{ path, level, is_reached }}
-      label={more ? `${name}, ${more}` : name}
-      is_selected={selected === path}
-      {...(is_folder ? { is_open } : {})}
-      onClick={() => (is_folder ? onToggle(path) : onSelect(path))}
-      below={is_open ? <FolderRows path={path} level={level + 1} /> : null}
-    >
-      <Icon aria-hidden className={`size-4 shrink-0 ${is_folder ? 'text-accent' : 'text-soft'}`} />
-      <span className="min-w-0 truncate" title={name}>
-        {name}
-        {more ? <span className="text-soft"> ({more})</span> : null}
-      </span>
-      {size_bytes === undefined ? null : (
-        <span className="tabular ml-auto shrink-0 text-soft text-xs">{formatBytes(size_bytes)}</span>
-      )}
-    </Row>
+    <>
+      <Row
+        {...{ path, level, is_reached }}
+        is_selected={selected === path}
+        {...(is_folder ? { is_open } : {})}
+        onClick={() => (is_folder ? onToggle(path) : onSelect(path))}
+      >
+        <Icon aria-hidden className={`size-4 shrink-0 ${is_folder ? 'text-accent' : 'text-soft'}`} />
+        <span className="min-w-0 truncate" title={name}>
+          {name}
+          {more ? <span className="text-soft"> ({more})</span> : null}
+        </span>
+        {size_bytes === undefined ? null : (
+          <span className="tabular ml-auto shrink-0 text-soft text-xs">{formatBytes(size_bytes)}</span>
+        )}
+      </Row>
+      {is_open ? <FolderRows path={path} level={level + 1} /> : null}
+    </>
   )
 }
 
 function Row({
   path,
   level,
-  label,
   is_reached,
   is_selected = false,
   is_open,
   onClick,
-  below,
   children,
 }: {
   path: string
   level: number
-  label?: string
   is_reached: boolean
   is_selected?: boolean
   /** Of a folder. */
   is_open?: boolean
   onClick: () => void
-  below?: ReactNode
   children: ReactNode
 }) {
   const { onFocus } = useTree()
@@ -174,27 +171,12 @@ function Row({
       aria-level={level}
       aria-selected={is_selected}
       aria-expanded={is_open}
-      aria-label={label}
-      className="group/row outline-none"
-      onFocus={(event) => {
-        event.stopPropagation()
-        onFocus(path)
-      }}
-      onClick={(event) => {
-        event.stopPropagation()
-        onClick()
-      }}
+      className={`flex min-h-8 cursor-pointer items-center gap-1.5 rounded-md pr-2 hover:bg-ink/4 focus-visible:-outline-offset-2 ${is_selected ? 'bg-accent/12 font-medium' : ''}`}
+      style={{ paddingLeft: indentOf(level) }}
+      onFocus={() => onFocus(path)}
+      onClick={onClick}
     >
-      <div
-        className={`flex min-h-8 cursor-pointer items-center gap-1.5 rounded-md pr-2 hover:bg-ink/4 group-focus-visible/row:outline-2 group-focus-visible/row:outline-accent group-focus-visible/row:-outline-offset-2 ${is_selected ? 'bg-accent/10 font-medium' : ''}`}
-        style={{ paddingLeft: indentOf(level) }}
-      >
-        {children}
-      </div>
-      {below ? (
-        // biome-ignore lint/a11y/useSemanticElements: the rows of an open folder are a group of the tree.
-        <div role="group">{below}</div>
-      ) : null}
+      {children}
     </div>
   )
 }
@@ -232,7 +214,7 @@ function whereTo(
     case 'ArrowLeft':
       return is_open === 'true'
         ? row
-        : (row.parentElement?.closest<HTMLElement>('[role=treeitem]') ?? undefined)
+        : rows.slice(0, at).findLast((one) => Number(one.ariaLevel) < Number(row.ariaLevel))
     case 'Enter':
     case ' ':
       return row

@@ -15,11 +15,11 @@ import { fileQuery } from './file-queries.ts'
 /** One file as a turn left it: a preview where that is possible, and the file itself to take away. */
 export function FileView({ run_id, turn, path }: { run_id: string; turn: number; path: string }) {
   const { client } = useAccess()
-  const { data: file, error, refetch } = useQuery(fileQuery(client, run_id, path, turn))
+  const { data: file, error } = useQuery(fileQuery(client, run_id, path, turn))
   const save = useMutation({
     mutationFn: async () => downloadFrom(linkOf(await client.files.retrieve(run_id, { path, turn }))),
   })
-  if (error && !file) return <Problem error={error} onRetry={() => refetch()} />
+  if (error && !file) return <Problem error={error} />
   if (!file) return <p className="m-0 text-soft text-sm">Loading…</p>
   const kind = kindOf(file)
   return (

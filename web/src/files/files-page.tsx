@@ -28,7 +28,7 @@ export function FilesPage() {
         {root ? (
           <select
             aria-label="Turn"
-            className={`${FIELD_CLASS} min-h-9 w-auto text-sm`}
+            className={`${FIELD_CLASS} min-h-9 shrink-0 basis-44 text-sm`}
             value={root.turn}
             onChange={(event) => navigate({ search: { path, turn: Number(event.target.value) } })}
           >

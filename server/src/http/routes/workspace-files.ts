@@ -134,8 +134,8 @@ function notAFile({ path, type, target }: IndexedFile): AppError {
   return new AppError(
     'invalid_request',
     type === 'link'
-      ? `path: ${named} is a link to ${target}. Links are not followed; ask for the path that it leads to.`
-      : `path: ${named} is a ${type === 'other' ? 'pipe' : type}, not a file.`,
+      ? `${named} is a link to ${target}. Links are not followed; ask for the path that it leads to.`
+      : `${named} is a ${type === 'other' ? 'pipe' : type}, not a file.`,
   )
 }
 

@@ -50,6 +50,7 @@ export function describeClient(): string {
     'ShareLinkList',
     'WebhookList',
     'WebhookDeliveryList',
+    'WorkspaceFileList',
     'ConversationPages',
     'ManyRunsStream',
     'APIPromise',

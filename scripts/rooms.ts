@@ -20,6 +20,7 @@ export const RULES: Record<string, readonly string[]> = {
   ],
   'server/src/sandbox': [],
   'server/src/blobs': [],
+  'server/src/archives': ['server/src/blobs/blobs.ts'],
   'server/src/jobs': [],
   'server/src/gateway': ['server/src/budgets', 'server/src/contract/ref-name.ts', 'server/src/watchdog'],
   'server/src/harness': [
@@ -35,6 +36,7 @@ export const RULES: Record<string, readonly string[]> = {
     'server/src/log',
     'server/src/sealing',
     'server/src/blobs/blobs.ts',
+    'server/src/archives',
     'server/src/gateway/gateway.ts',
     'server/src/harness/harness.ts',
     'server/src/harness/tool-services.ts',
@@ -76,6 +78,7 @@ export const RULES: Record<string, readonly string[]> = {
     'server/src/contract',
     'server/src/sealing',
     'server/src/blobs/blobs.ts',
+    'server/src/archives',
     'server/src/watchdog',
   ],
   'server/src': ['server/src/'],

@@ -27,6 +27,7 @@ const GROUPS: Record<string, readonly Module[]> = {
       words: ['diff', 'apply'],
       load: async () => (await import('./commands/changes.ts')).addChangeCommands,
     },
+    { words: ['files'], load: async () => (await import('./commands/files.ts')).addFilesCommand },
     {
       words: ['pr', 'merge'],
       load: async () => (await import('./commands/pull-requests.ts')).addPullRequestCommands,

@@ -37,6 +37,8 @@ const COMMANDS = [
   ['diff', RUN],
   ['diff', RUN, '--stat'],
   ['apply', RUN],
+  ['files', RUN],
+  ['files', RUN, 'path', '--file', 'other'],
   ['env', 'list'],
   ['env', 'get', 'e1'],
   ['env', 'create', 'name'],

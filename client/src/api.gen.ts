@@ -663,6 +663,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/runs/{run_id}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a file of a run's workspace
+         * @description A link, valid for 15 minutes, to the bytes of a file in /workspace as a turn left it. It takes the grants of a follow-up, and viewers are refused, since nothing in a workspace is masked.
+         */
+        get: operations["getWorkspaceFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/runs/{run_id}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the files of a run's workspace
+         * @description What lies directly in a folder of /workspace as a turn left it; a file or link is listed alone. Workspaces are kept when a turn ends that changed files, those of the last ten turns (RUNYARD_SNAPSHOT_TURNS). It takes the grants of a follow-up, and viewers are refused, since nothing in a workspace is masked.
+         */
+        get: operations["listWorkspaceFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/runs/{run_id}/followups": {
         parameters: {
             query?: never;
@@ -3282,6 +3322,18 @@ export interface components {
             has_more: boolean;
             workers: components["schemas"]["WorkerItem"][];
         };
+        ListWorkspaceFilesResponse: {
+            /** @description What lies directly in the folder, by name. */
+            files: components["schemas"]["WorkspaceFileItem"][];
+            page_info: components["schemas"]["PageInfo"];
+            /** @description Below /workspace. */
+            path: string;
+            run_id: string;
+            /** @description The turn that left it: messages that the agent had been given by then. */
+            turn: number;
+            /** @description All turns whose files can be listed, in order. */
+            turns: number[];
+        };
         /** @description A tool server: exactly one of `command` (run in the sandbox) and `url`. Values of `env` and `headers`, and what `url` says of the user, its query and its fragment, are returned as `***`. A name in braces behind a dollar sign, in `args`, `env` and `headers`, is a secret or variable of the environment. */
         MCPServerConfig: {
             args?: string[];
@@ -5155,6 +5207,44 @@ export interface components {
             version: string | null;
             /** @description New with each start. */
             worker_id: string;
+        };
+        WorkspaceFileItem: {
+            /** @description Permissions in octal, such as `644`. */
+            mode: string;
+            name: string;
+            /** @description Below /workspace. */
+            path: string;
+            /** @description Of a file. */
+            size_bytes?: number;
+            /** @description Of a link: where it leads, as it says. Links are never followed. */
+            target?: string;
+            /**
+             * @description `other`: a pipe.
+             * @enum {string}
+             */
+            type: "file" | "folder" | "link" | "other";
+        };
+        WorkspaceFileResponse: {
+            /** @description Its bytes. Works without a key until `expires_at`. */
+            download_url: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, milliseconds.
+             */
+            expires_at: string;
+            /** @description Permissions in octal, such as `644`. */
+            mode: string;
+            name: string;
+            /** @description Below /workspace. */
+            path: string;
+            run_id: string;
+            size_bytes: number;
+            /** @description Of a link: where it leads, as it says. Links are never followed. */
+            target?: string;
+            /** @description The turn that left it: messages that the agent had been given by then. */
+            turn: number;
+            /** @constant */
+            type: "file";
         };
     };
     responses: never;
@@ -9822,6 +9912,228 @@ export interface operations {
             };
             /** @description `authentication_required` */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getWorkspaceFile: {
+        parameters: {
+            query: {
+                /** @description The file, below /workspace; `/workspace/src` is `src`. A byte that is no UTF-8 is written `\xE9`. */
+                path: string;
+                /** @description As this turn left them. Default: the last turn whose workspace is kept. */
+                turn?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceFileResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A part of the path is too long. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests with a bad key, or too many open streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address or the headers are too large. */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `resource_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listWorkspaceFiles: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before; goes with the same order. */
+                cursor?: string;
+                /** @description 1 to 500, default 200. */
+                limit?: number;
+                /** @description The folder, below /workspace; default: /workspace itself. */
+                path?: string;
+                /** @description As this turn left them. Default: the last turn whose workspace is kept. */
+                turn?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListWorkspaceFilesResponse"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `authentication_required` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_authorized` */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -5,6 +5,7 @@ import { AuditLog } from './audit-log.ts'
 import { Conversations } from './conversations.ts'
 import { Environments } from './environments.ts'
 import { RunyardError } from './errors.ts'
+import { Files } from './files.ts'
 import { Grants } from './grants.ts'
 import { Identities } from './identities.ts'
 import { type Logger, type LogLevel, limitLogger, parseLogLevel } from './log.ts'
@@ -86,6 +87,7 @@ export class Runyard {
   readonly skills: Skills
   readonly models: Models
   readonly artifacts: Artifacts
+  readonly files: Files
   readonly networking: Networking
   readonly apiKeys: ApiKeys
   readonly identities: Identities
@@ -118,6 +120,7 @@ export class Runyard {
     this.skills = new Skills(transport)
     this.models = new Models(transport)
     this.artifacts = new Artifacts(transport)
+    this.files = new Files(transport)
     this.networking = new Networking(transport)
     this.apiKeys = new ApiKeys(transport)
     this.identities = new Identities(transport)

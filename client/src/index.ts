@@ -36,6 +36,7 @@ export type {
   TriggerList,
   WebhookDeliveryList,
   WebhookList,
+  WorkspaceFileList,
 } from './lists.ts'
 export type { Logger, LogLevel } from './log.ts'
 export type { FinishedRun, JsonSchema, OutputSchema } from './output-schema.ts'
@@ -146,6 +147,8 @@ export {
   type ListWebhooksResponse,
   type ListWorkersParams,
   type ListWorkersResponse,
+  type ListWorkspaceFilesParams,
+  type ListWorkspaceFilesResponse,
   type MCPServerConfig,
   type MergeMethod,
   type MergePullRequestParams,
@@ -240,6 +243,9 @@ export {
   type WebhookTest,
   type WebhookWithSecret,
   type WorkerItem,
+  type WorkspaceFileItem,
+  type WorkspaceFileParams,
+  type WorkspaceFileResponse,
 } from './schemas.ts'
 export type { ConnectionOptions, StreamConnection, StreamOptions } from './stream.ts'
 export { ManyRunsStream, type StreamManyOptions } from './stream-many.ts'

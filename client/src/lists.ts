@@ -22,6 +22,7 @@ import type {
   ListTriggerDeliveriesResponse,
   ListTriggersResponse,
   ListWebhooksResponse,
+  ListWorkspaceFilesResponse,
   Pool,
   Principal,
   RunItem,
@@ -33,6 +34,7 @@ import type {
   TriggerDelivery,
   Webhook,
   WebhookDelivery,
+  WorkspaceFileItem,
 } from './schemas.ts'
 
 /** Runs. */
@@ -173,5 +175,12 @@ export class TriggerDeliveryList extends PageList<ListTriggerDeliveriesResponse,
 export class ShareLinkList extends PageList<ListShareLinksResponse, ShareLink> {
   async *[Symbol.asyncIterator](): AsyncGenerator<ShareLink, void, undefined> {
     for await (const page of this.pages()) yield* page.share_links
+  }
+}
+
+/** Files of a run's workspace. */
+export class WorkspaceFileList extends PageList<ListWorkspaceFilesResponse, WorkspaceFileItem> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<WorkspaceFileItem, void, undefined> {
+    for await (const page of this.pages()) yield* page.files
   }
 }

@@ -106,6 +106,9 @@ export type MergePullRequestParams = Sendable<NonNullable<Schemas['MergePullRequ
 export type PreparedUpload = Schemas['PreparedUpload']
 export type PrepareAttachmentsRequest = Sendable<Schemas['PrepareAttachmentsRequest']>
 export type PrepareAttachmentsResponse = Schemas['PrepareAttachmentsResponse']
+export type WorkspaceFileItem = Schemas['WorkspaceFileItem']
+export type ListWorkspaceFilesResponse = Schemas['ListWorkspaceFilesResponse']
+export type WorkspaceFileResponse = Schemas['WorkspaceFileResponse']
 export type HandoffAttachment = Schemas['HandoffAttachment']
 export type HandoffAttachmentsResponse = Schemas['HandoffAttachmentsResponse']
 export type RunEvent = Schemas['RunEvent']
@@ -228,6 +231,11 @@ export type ListDeliveriesParams = Sendable<
 export type ConversationParams = Sendable<
   NonNullable<operations['getRunConversation']['parameters']['query']>
 >
+
+export type ListWorkspaceFilesParams = Sendable<
+  NonNullable<operations['listWorkspaceFiles']['parameters']['query']>
+>
+export type WorkspaceFileParams = Sendable<operations['getWorkspaceFile']['parameters']['query']>
 
 export type DiffParams = Sendable<NonNullable<operations['getRunDiff']['parameters']['query']>>
 

@@ -255,6 +255,9 @@ const ROWS: Record<OperationId, Row> = {
   },
   getTranscript: { ask: ofRun('/transcript'), ...own(302) },
   listHandoffAttachments: { ask: ofRun('/handoff/attachments'), ...own(200) },
+  // It keeps no workspace; who may not see the run is not told so.
+  listWorkspaceFiles: { ask: ofRun('/files'), ...own(404) },
+  getWorkspaceFile: { ask: ofRun('/file?path=x'), ...own(404) },
   // Those of a run that has some: existence.test.ts.
   getArtifact: { ask: () => ({ path: `/agent/artifacts/${NOWHERE}` }), ...same(404) },
   downloadArtifact: { ask: () => ({ path: `/agent/artifacts/${NOWHERE}/download` }), ...same(404) },

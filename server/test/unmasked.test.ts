@@ -84,6 +84,7 @@ onFace('what a run holds unmasked', (face) => {
         image: null,
         stamp: null,
         blob_key,
+        index_blob_key: null,
         size_bytes,
         expanded_bytes: size_bytes,
         entries: 1,
@@ -101,7 +102,8 @@ onFace('what a run holds unmasked', (face) => {
       if (method !== 'GET' || !/\{(run_id|artifact_uid|conversation_id)\}/.test(path)) continue
       const answer = await api.call(
         'GET',
-        path.replace('{artifact_uid}', artifact).replace(/\{\w+\}/, run_id),
+        path.replace('{artifact_uid}', artifact).replace(/\{\w+\}/, run_id) +
+          (id === 'getWorkspaceFile' ? '?path=x' : ''),
       )
       if (answer.status === 403) refused.push(id)
       text += await answer.text()
@@ -125,8 +127,10 @@ onFace('what a run holds unmasked', (face) => {
         'downloadArtifact',
         'getArtifact',
         'getRunDiff',
+        'getWorkspaceFile',
         'listHandoffAttachments',
         'listShareLinks',
+        'listWorkspaceFiles',
       ])
       assert(!text.includes(VALUE))
     }

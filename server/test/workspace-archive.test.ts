@@ -4,6 +4,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
+import { ArchiveTooLarge } from '../src/archives/archive-check.ts'
 import { openDiskBlobs } from '../src/blobs/disk.ts'
 import { makeArchive } from '../src/sandbox/docker-archive.ts'
 import {
@@ -13,7 +14,6 @@ import {
   type SandboxBackend,
   SandboxFault,
 } from '../src/sandbox/sandbox.ts'
-import { ArchiveTooLarge } from '../src/worker/archive-check.ts'
 import { packWorkspace, UnusableArchive, unpackWorkspace } from '../src/worker/workspace-archive.ts'
 import { whyNoDocker } from './support/machine.ts'
 import { LONG } from './support/once.ts'

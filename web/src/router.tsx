@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, notFound } from '@tanstack/react-router'
 import { BASE_PATH } from './client.ts'
 import { readDeviceSearch } from './device/device-login.ts'
+import { readFilesSearch } from './files/files-search.ts'
 import { readAuditSearch } from './keys/audit-search.ts'
 import { readOrigin } from './new-run/origin-search.ts'
 import { readRunSearch } from './runs/run-search.ts'
@@ -35,6 +36,12 @@ function createTree(arrived: Arrived) {
     },
     notFoundComponent: () => <NotFound kind="run" />,
     component: lazyPage(() => import('./run/run-route.tsx'), 'RunRoute'),
+  })
+  const files = createRoute({
+    getParentRoute: () => root,
+    path: '/sessions/$run_id/files',
+    validateSearch: readFilesSearch,
+    component: lazyPage(() => import('./files/files-page.tsx'), 'FilesPage'),
   })
   const new_run = createRoute({
     getParentRoute: () => root,
@@ -195,6 +202,7 @@ function createTree(arrived: Arrived) {
     webhook,
     runs,
     run,
+    files,
     new_run,
     device,
     environments,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         AsyncTriggerPage as AsyncTriggerPage,
         AsyncWebhookDeliveryPage as AsyncWebhookDeliveryPage,
         AsyncWebhookPage as AsyncWebhookPage,
+        AsyncWorkspaceFilePage as AsyncWorkspaceFilePage,
     )
     from ._async._stream import (
         AsyncManyRunsStream as AsyncManyRunsStream,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
         AsyncTriggerList as AsyncTriggerList,
         AsyncWebhookDeliveryList as AsyncWebhookDeliveryList,
         AsyncWebhookList as AsyncWebhookList,
+        AsyncWorkspaceFileList as AsyncWorkspaceFileList,
         AuditList as AuditList,
         ConversationPages as ConversationPages,
         EnvironmentList as EnvironmentList,
@@ -94,6 +96,7 @@ if TYPE_CHECKING:
         TriggerList as TriggerList,
         WebhookDeliveryList as WebhookDeliveryList,
         WebhookList as WebhookList,
+        WorkspaceFileList as WorkspaceFileList,
     )
     from ._models import (
         ActionCategory as ActionCategory,
@@ -223,6 +226,7 @@ if TYPE_CHECKING:
         ListTriggersResponse as ListTriggersResponse,
         ListWebhooksResponse as ListWebhooksResponse,
         ListWorkersResponse as ListWorkersResponse,
+        ListWorkspaceFilesResponse as ListWorkspaceFilesResponse,
         MCPServerConfig as MCPServerConfig,
         MergeMethod as MergeMethod,
         MergePullRequestRequest as MergePullRequestRequest,
@@ -358,6 +362,8 @@ if TYPE_CHECKING:
         WebhookWithSecret as WebhookWithSecret,
         WebhookWithSecretScope as WebhookWithSecretScope,
         WorkerItem as WorkerItem,
+        WorkspaceFileItem as WorkspaceFileItem,
+        WorkspaceFileResponse as WorkspaceFileResponse,
     )
     from ._options import RequestOptions as RequestOptions
     from ._output_schema import FinishedRun as FinishedRun, is_terminal as is_terminal
@@ -412,6 +418,7 @@ if TYPE_CHECKING:
         ListTriggersParams as ListTriggersParams,
         ListWebhooksParams as ListWebhooksParams,
         ListWorkersParams as ListWorkersParams,
+        ListWorkspaceFilesParams as ListWorkspaceFilesParams,
         MCPServerConfigParam as MCPServerConfigParam,
         MergePullRequestParams as MergePullRequestParams,
         PermissionRuleParam as PermissionRuleParam,
@@ -432,6 +439,7 @@ if TYPE_CHECKING:
         UpdateWebhookParams as UpdateWebhookParams,
         UploadFile as UploadFile,
         UsageParams as UsageParams,
+        WorkspaceFileParams as WorkspaceFileParams,
     )
     from ._raw_response import RawResponse as RawResponse
     from ._sync._client import Runyard as Runyard
@@ -452,6 +460,7 @@ if TYPE_CHECKING:
         TriggerPage as TriggerPage,
         WebhookDeliveryPage as WebhookDeliveryPage,
         WebhookPage as WebhookPage,
+        WorkspaceFilePage as WorkspaceFilePage,
     )
     from ._sync._stream import ManyRunsStream as ManyRunsStream, RunStream as RunStream
     from ._sync._streaming_response import StreamingResponse as StreamingResponse
@@ -601,7 +610,9 @@ _HOMES = {
     "CreateWebhookParams": "_params",
     "ListDeliveriesParams": "_params",
     "ListWebhooksParams": "_params",
+    "ListWorkspaceFilesParams": "_params",
     "UpdateWebhookParams": "_params",
+    "WorkspaceFileParams": "_params",
     "UploadFile": "_params",
     "CreateTriggerParams": "_params",
     "UpdateTriggerParams": "_params",
@@ -616,11 +627,15 @@ _HOMES = {
     "TriggerDeliveryPage": "_sync._page",
     "AsyncTriggerDeliveryPage": "_async._page",
     "WebhookList": "_lists",
+    "WorkspaceFileList": "_lists",
     "WebhookDeliveryList": "_lists",
     "AsyncWebhookList": "_lists",
+    "AsyncWorkspaceFileList": "_lists",
     "AsyncWebhookDeliveryList": "_lists",
     "WebhookPage": "_sync._page",
+    "WorkspaceFilePage": "_sync._page",
     "AsyncWebhookPage": "_async._page",
+    "AsyncWorkspaceFilePage": "_async._page",
     "WebhookDeliveryPage": "_sync._page",
     "AsyncWebhookDeliveryPage": "_async._page",
     "StreamingResponse": "_sync._streaming_response",
@@ -695,6 +710,8 @@ __all__ = [
     "AsyncWebhookDeliveryPage",
     "AsyncWebhookList",
     "AsyncWebhookPage",
+    "AsyncWorkspaceFileList",
+    "AsyncWorkspaceFilePage",
     "Attachment",
     "AttachmentFileParam",
     "AttachmentParam",
@@ -865,6 +882,8 @@ __all__ = [
     "ListWebhooksResponse",
     "ListWorkersParams",
     "ListWorkersResponse",
+    "ListWorkspaceFilesParams",
+    "ListWorkspaceFilesResponse",
     "MCPServerConfig",
     "MCPServerConfigParam",
     "ManyRunsStream",
@@ -1053,6 +1072,11 @@ __all__ = [
     "WebhookWithSecret",
     "WebhookWithSecretScope",
     "WorkerItem",
+    "WorkspaceFileItem",
+    "WorkspaceFileList",
+    "WorkspaceFilePage",
+    "WorkspaceFileParams",
+    "WorkspaceFileResponse",
     "__version__",
     "is_terminal",
 ]

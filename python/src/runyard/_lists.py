@@ -23,6 +23,7 @@ from ._async._page import (
     AsyncTriggerPage,
     AsyncWebhookDeliveryPage,
     AsyncWebhookPage,
+    AsyncWorkspaceFilePage,
 )
 from ._models import (
     AgentIdentity,
@@ -46,6 +47,7 @@ from ._models import (
     ListTriggerDeliveriesResponse,
     ListTriggersResponse,
     ListWebhooksResponse,
+    ListWorkspaceFilesResponse,
     Pool,
     Principal,
     RunItem,
@@ -57,6 +59,7 @@ from ._models import (
     TriggerDelivery,
     Webhook,
     WebhookDelivery,
+    WorkspaceFileItem,
 )
 from ._sync._page import (
     ApiKeyPage,
@@ -76,6 +79,7 @@ from ._sync._page import (
     TriggerPage,
     WebhookDeliveryPage,
     WebhookPage,
+    WorkspaceFilePage,
 )
 
 _R = TypeVar("_R", bound=Any)
@@ -223,6 +227,13 @@ class AsyncShareLinkList(_AsyncList[AsyncShareLinkPage, ShareLink]):
     """
 
 
+class AsyncWorkspaceFileList(_AsyncList[AsyncWorkspaceFilePage, WorkspaceFileItem]):
+    """A folder of a run's workspace that has not been asked for yet.
+
+    Awaited, it is the first page; iterated, every file of every page, each page fetched when it is needed.
+    """
+
+
 class RunList(_FirstPage[ListRunsResponse, RunItem, RunPage], RunPage):
     """The first page of a list of runs. Iterated, every run of every page, each page fetched when it is needed."""
 
@@ -289,3 +300,9 @@ class TriggerDeliveryList(
 
 class ShareLinkList(_FirstPage[ListShareLinksResponse, ShareLink, ShareLinkPage], ShareLinkPage):
     """The first page of a list of links to a run. Iterated, every link of every page."""
+
+
+class WorkspaceFileList(
+    _FirstPage[ListWorkspaceFilesResponse, WorkspaceFileItem, WorkspaceFilePage], WorkspaceFilePage
+):
+    """The first page of a folder of a run's workspace. Iterated, every file of every page."""

@@ -1538,6 +1538,39 @@ class WebhookWithSecretScope(WireModel):
     uid: str | None = None
 
 
+class WorkspaceFileItem(WireModel):
+    path: str
+    """Below /workspace."""
+    name: str
+    type: Literal["file", "folder", "link", "other"] | str
+    """`other`: a pipe."""
+    mode: str
+    """Permissions in octal, such as `644`."""
+    size_bytes: int | None = None
+    """Of a file."""
+    target: str | None = None
+    """Of a link: where it leads, as it says. Links are never followed."""
+
+
+class WorkspaceFileResponse(WireModel):
+    run_id: str
+    turn: int
+    """The turn that left it: messages that the agent had been given by then."""
+    path: str
+    """Below /workspace."""
+    name: str
+    type: Literal["file"]
+    mode: str
+    """Permissions in octal, such as `644`."""
+    size_bytes: int
+    target: str | None = None
+    """Of a link: where it leads, as it says. Links are never followed."""
+    download_url: str
+    """Its bytes. Works without a key until `expires_at`."""
+    expires_at: datetime
+    """RFC 3339, UTC, milliseconds."""
+
+
 class AgentIdentityMemory(WireModel):
     """Always off."""
 
@@ -2079,6 +2112,19 @@ class ListSettingsResponse(WireModel):
 
 class ListShareLinksResponse(WireModel):
     share_links: list[ShareLink]
+    page_info: PageInfo
+
+
+class ListWorkspaceFilesResponse(WireModel):
+    run_id: str
+    turn: int
+    """The turn that left it: messages that the agent had been given by then."""
+    turns: list[int]
+    """All turns whose files can be listed, in order."""
+    path: str
+    """Below /workspace."""
+    files: list[WorkspaceFileItem]
+    """What lies directly in the folder, by name."""
     page_info: PageInfo
 
 

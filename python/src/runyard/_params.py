@@ -356,6 +356,28 @@ class ConversationParams(RequestOptions, total=False):
     """`next_cursor` of the page before."""
 
 
+class ListWorkspaceFilesParams(RequestOptions, total=False):
+    """Which folder of a run's workspace."""
+
+    path: str | None
+    """The folder, below /workspace; default: /workspace itself."""
+    turn: int | None
+    """As this turn left it; default: the last turn whose workspace is kept."""
+    limit: int | None
+    """Of each page: 1 to 500, default 200."""
+    cursor: str | None
+    """`next_cursor` of the page before."""
+
+
+class WorkspaceFileParams(RequestOptions, total=False):
+    """Which file of a run's workspace."""
+
+    path: Required[str]
+    """The file, below /workspace."""
+    turn: int | None
+    """As this turn left it; default: the last turn whose workspace is kept."""
+
+
 class DiffParams(RequestOptions, total=False):
     """Which diff of a run."""
 

@@ -40,6 +40,7 @@ import { TRIGGER_ROUTES } from './trigger-routes.ts'
 import { Usage, UsageQuery } from './usage.ts'
 import { WEBHOOK_ROUTES } from './webhook-routes.ts'
 import { wholeNumber } from './whole-number.ts'
+import { WORKSPACE_FILE_ROUTES } from './workspace-file-routes.ts'
 
 const EnvironmentParams = z.object({
   environment_id: z.string().meta({ description: 'Id or name of the environment.' }),
@@ -242,6 +243,7 @@ export const ROUTES = {
     response: HandoffAttachmentsResponse,
     errors: ['not_authorized', ...reading],
   }),
+  ...WORKSPACE_FILE_ROUTES,
   ...ARTIFACT_ROUTES,
   listSkills: define({
     method: 'GET',

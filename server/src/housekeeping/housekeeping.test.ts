@@ -41,9 +41,12 @@ onEitherDatabase('housekeeping', (open) => {
   ) {
     const run_id = await addRun(store.db, who, more)
     const then = sql`clock_timestamp() - ${days}::int * interval '1 day'`
-    const [artifact, snapshot] = [`runs/${run_id}/artifacts/a`, `runs/${run_id}/snapshots/s`]
+    const [artifact, snapshot, index] = ['artifacts/a', 'snapshots/s', 'indexes/s'].map(
+      (rest) => `runs/${run_id}/${rest}`,
+    ) as [string, string, string]
     await blobs.put(artifact, Buffer.from('a'))
     await blobs.put(snapshot, Buffer.from('s'))
+    await blobs.put(index, Buffer.from('i'))
     await sql`
       insert into artifacts (artifact_uid, run_id, artifact_type, filename, filepath, mime_type, size_bytes, sha256, blob_key, created_at)
       select gen_random_uuid(), ${run_id}::uuid, 'FILE', 'a', 'a', 'x/y', 1, 'x', ${artifact}, ${then}`.execute(
@@ -51,18 +54,18 @@ onEitherDatabase('housekeeping', (open) => {
     )
     await sql`
       insert into snapshots (snapshot_id, run_id, attempt, execution, last_execution, turn, sequence, folders, commits,
-        attachments_written, backend, sandbox_id, blob_key, size_bytes, expanded_bytes, entries, sha256, created_at)
-      select gen_random_uuid(), ${run_id}::uuid, 0, 0, 0, 1, 0, '{}', '{}', '{}', 'host', 'x', ${snapshot}, 1, 1, 1, 'x', ${then}`.execute(
+        attachments_written, backend, sandbox_id, blob_key, index_blob_key, size_bytes, expanded_bytes, entries, sha256, created_at)
+      select gen_random_uuid(), ${run_id}::uuid, 0, 0, 0, 1, 0, '{}', '{}', '{}', 'host', 'x', ${snapshot}, ${index}, 1, 1, 1, 'x', ${then}`.execute(
       store.db,
     )
     await sql`update runs set state = ${state}, updated_at = ${then}, created_at = ${then} where run_id = ${run_id}`.execute(
       store.db,
     )
-    return { run_id, artifact, snapshot }
+    return { run_id, artifact, snapshot, index }
   }
   type Added = Awaited<ReturnType<typeof add>>
-  /** Which of the three of a run are there. */
-  async function left({ run_id, artifact, snapshot }: Added): Promise<string> {
+  /** What of a run is there. */
+  async function left({ run_id, artifact, snapshot, index }: Added): Promise<string> {
     const has = async (key: string) => {
       const stream = await blobs.get(key)
       stream?.destroy()
@@ -79,13 +82,14 @@ onEitherDatabase('housekeeping', (open) => {
       'its file': await has(artifact),
       workspace: await rows('snapshots'),
       'its archive': await has(snapshot),
+      'its index': await has(index),
     }
     return Object.entries(parts)
       .filter(([, is_left]) => is_left)
       .map(([name]) => name)
       .join(', ')
   }
-  const ALL = 'run, log, artifact, its file, workspace, its archive'
+  const ALL = 'run, log, artifact, its file, workspace, its archive, its index'
   const erase = (run_id: string) =>
     store.db
       .transaction()
@@ -133,7 +137,7 @@ onEitherDatabase('housekeeping', (open) => {
     const [shorter, longer, none] = [await of(short), await of(long), await of(null)]
     await keep()
     assert.equal(await left(shorter), '')
-    assert.equal(await left(longer), 'run, log, workspace, its archive')
+    assert.equal(await left(longer), 'run, log, workspace, its archive, its index')
     assert.equal(await left(none), ALL)
     await keep({ run: 8 })
     assert.deepEqual([await left(longer), await left(none)], ['', ''])
@@ -202,7 +206,7 @@ onEitherDatabase('housekeeping', (open) => {
     await erase(again.run_id)
     const away: Blobs = { ...full, put: blobs.put.bind(blobs), delete: () => Promise.reject(new Error('x')) }
     await assert.rejects(keep({}, { blobs: away }), /x/)
-    assert.equal(await left(again), 'its file, its archive')
+    assert.equal(await left(again), 'its file, its archive, its index')
     await keep()
     assert.equal(await left(again), '')
     const { rows } = await sql`select 1 from deleted_runs where not noted or not purged`.execute(store.db)
@@ -215,7 +219,7 @@ onEitherDatabase('housekeeping', (open) => {
     const other = randomUUID()
     assert(await takeTurn(store.db, other))
     await keep()
-    assert.equal(await left(gone), 'log, its file, its archive')
+    assert.equal(await left(gone), 'log, its file, its archive, its index')
     // Which was killed.
     await sql`update installation set purger_until = clock_timestamp() - interval '1 second'`.execute(
       store.db,

@@ -65,6 +65,7 @@ import { serveVisits } from './routes/visits.ts'
 import { explainAddress, serveWebPage } from './routes/web-page.ts'
 import { serveWebSession } from './routes/web-session.ts'
 import { serveWebhooks } from './routes/webhooks.ts'
+import { serveWorkspaceFiles } from './routes/workspace-files.ts'
 import { createSessionLinks } from './session-access.ts'
 import { createSignedLinks } from './signed-link.ts'
 import { refuseSmallPieces } from './small-pieces.ts'
@@ -213,6 +214,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveSkills(app, services)
   serveArtifacts(app, services)
   serveHandoff(app, services)
+  serveWorkspaceFiles(app, services)
   serveWebSession(app, services)
   serveDeviceLogin(app, services)
   serveVisits(app, services)

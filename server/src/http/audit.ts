@@ -27,6 +27,7 @@ const LINKING: readonly OperationId[] = [
   'downloadArtifact',
   'getRunDiff',
   'listHandoffAttachments',
+  'getWorkspaceFile',
 ]
 
 declare module 'fastify' {

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { create as writeDisposition } from 'content-disposition'
 import { type Blobs, BlobsUnavailable } from '../blobs/blobs.ts'
 import type { Actor } from '../contract/actor.ts'
 import { AppError } from '../contract/error.ts'
@@ -71,3 +72,10 @@ export function sendWithin(
     throw error
   }
 }
+
+/** What turns the order of letters shows `gpj.exe` as `exe.jpg`. */
+const UNSHOWN = /[\p{Cc}\p{Bidi_Control}\u2028\u2029/\\]/gu
+
+/** RFC 6266: a name in plain letters for old programs, and the real one (RFC 8187) where that is another. */
+export const describeDisposition = (filename: string, inline: boolean): string =>
+  writeDisposition(filename.toWellFormed().replace(UNSHOWN, '_'), { type: inline ? 'inline' : 'attachment' })

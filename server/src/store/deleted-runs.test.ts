@@ -48,13 +48,16 @@ onEitherDatabase('what names runs and their files', (open) => {
     }
   })
 
-  test('each table that names a file is known', async () => {
+  test('each column that names a file is known', async () => {
     const found = await sql<{ name: string }>`
-      select table_name as name from information_schema.columns
+      select table_name || '.' || column_name as name from information_schema.columns
       where table_schema = 'public' and column_name ~ 'blob'`.execute(db)
     assert.deepEqual(
       found.rows.map(({ name }) => name).sort(),
-      [...RUN_FILES, 'prepared_workspaces', 'removed_files'].sort(),
+      [
+        ...RUN_FILES.map(({ table, column }) => `${table}.${column}`),
+        ...['prepared_workspaces.blob_key', 'removed_files.blob_key'],
+      ].sort(),
     )
   })
 })

@@ -63,7 +63,10 @@ export interface Deletion {
 export async function eraseRuns(trx: Db, run_ids: readonly string[], deletion: Deletion): Promise<void> {
   if (run_ids.length === 0) return
   const ids = sql`any(${[...run_ids]}::uuid[])`
-  const files = RUN_FILES.map((table) => sql`select blob_key from ${sql.table(table)} where run_id = ${ids}`)
+  const files = RUN_FILES.map(
+    ({ table, column }) =>
+      sql`select ${sql.ref(column)} as blob_key from ${sql.table(table)} where run_id = ${ids}`,
+  )
   await sql`
     with counted as (
       insert into deleted_usage (created_at, scope, principal_id, creator_id, environment_id, state, agent, model_id, tokens, cost,

@@ -1,6 +1,7 @@
 /** What is kept for so many days after the last change of its run, and then removed in small parts. */
 import { type RawBuilder, sql } from 'kysely'
 import { RESTING_STATES } from '../contract/state.ts'
+import { RUN_FILES } from './blob-keys.ts'
 import type { Db } from './db.ts'
 import { type Deletion, eraseRuns } from './deleted-runs.ts'
 import { among } from './sql-fragments.ts'
@@ -75,14 +76,17 @@ async function removeFiles(
   most: number,
 ): Promise<number> {
   const from = sql.table(table)
+  const named = RUN_FILES.filter((one) => one.table === table).map(({ column }) => sql.ref(column))
   const removed = await sql`
     with gone as (
       delete from ${from} where ctid = any(array(
         select f.ctid from ${from} f join runs r using (run_id)
         where f.created_at < clock_timestamp() - ${expiry.days}::int * interval '1 day' and ${isOver(expiry)}
         limit ${most}::int))
-      returning blob_key),
-    named as (insert into removed_files (blob_key) select distinct blob_key from gone on conflict do nothing)
+      returning array[${sql.join(named)}] as blob_keys),
+    named as (
+      insert into removed_files (blob_key)
+      select distinct k from gone, unnest(blob_keys) k where k is not null on conflict do nothing)
     select 1 from gone`.execute(db)
   return removed.rows.length
 }

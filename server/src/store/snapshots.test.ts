@@ -34,9 +34,11 @@ onEitherDatabase('snapshots', (open) => {
       ...{ backend: 'bubblewrap', sandbox_id: 'x', image: null, stamp: '1.5' },
       ...{ size_bytes: 3_000_000_000, expanded_bytes: 9_000_000_000, entries: 1, sha256: 'e3' },
       blob_key: `runs/${lease.run_id}/snapshots/${lease.attempt}-${randomUUID()}`,
+      index_blob_key: `runs/${lease.run_id}/indexes/${lease.attempt}-${randomUUID()}`,
       ...more,
     }
   }
+  const filesOf = ({ blob_key, index_blob_key }: NewSnapshot) => [blob_key, index_blob_key ?? '']
   /** Stores one; which blobs went for it. */
   const store = async (lease: Lease, more?: Partial<NewSnapshot>) => {
     const snapshot = await newSnapshot(lease, more)
@@ -78,9 +80,9 @@ onEitherDatabase('snapshots', (open) => {
     assert.deepEqual(found.turn, 1)
 
     const next = await store(held)
-    assert.deepEqual(next.removed, [snapshot.blob_key])
-    const keys = [snapshot.blob_key, next.blob_key]
-    assert.deepEqual(await readNamedBlobs(db, keys), new Set([next.blob_key]))
+    assert.deepEqual(next.removed, filesOf(snapshot))
+    const keys = [...filesOf(snapshot), ...filesOf(next)]
+    assert.deepEqual(await readNamedBlobs(db, keys), new Set(filesOf(next)))
     assert.deepEqual(await removeOlderSnapshots(db, held), [])
   })
 
@@ -93,13 +95,13 @@ onEitherDatabase('snapshots', (open) => {
 
     const second = await goOn(held)
     const [early, late] = [await store(second), await store(second)]
-    assert.deepEqual([early.removed, late.removed], [[], [early.blob_key]])
+    assert.deepEqual([early.removed, late.removed], [[], filesOf(early)])
     assert.equal(await handoffOf(held), first.snapshot_id, 'The next one is at work.')
     assert.equal((await findSnapshot(db, held.run_id))?.snapshot_id, late.snapshot_id)
     await finish(second)
     assert.equal(await handoffOf(held), late.snapshot_id)
     assert.deepEqual(await removeOlderSnapshots(db, { ...second, worker_id: randomUUID() }), [])
-    assert.deepEqual(await removeOlderSnapshots(db, second), [first.blob_key])
+    assert.deepEqual(await removeOlderSnapshots(db, second), filesOf(first))
 
     const third = await goOn({ ...held, ...second })
     await finish(third)

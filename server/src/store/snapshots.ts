@@ -31,6 +31,8 @@ export interface SnapshotRow extends SnapshotMoment {
   image: string | null
   stamp: string | null
   blob_key: string
+  /** The index of its files; null: it was packed before there were any. */
+  index_blob_key: string | null
   size_bytes: number
   expanded_bytes: number
   entries: number
@@ -41,6 +43,9 @@ export interface SnapshotRow extends SnapshotMoment {
 export type NewSnapshot = Omit<SnapshotRow, 'run_id' | 'attempt' | 'last_execution' | 'created_at'>
 
 const SNAPSHOT = sql`s.*, s.size_bytes::double precision as size_bytes, s.expanded_bytes::double precision as expanded_bytes`
+/** The files of the rows `removed`. */
+const FILES = sql`
+  select blob_key from (select blob_key from removed union all select index_blob_key from removed) f where blob_key is not null`
 const NEWEST_FIRST = sql`s.attempt desc, s.sequence desc, s.snapshot_id desc`
 
 /** What the log and the workspace hold now; ask before the workspace is packed. `null`: the lease is lost. */
@@ -68,11 +73,12 @@ export async function insertSnapshot(
     with owned as (select run_id, attempt from runs where ${held(lease)}),
     inserted as (
       insert into snapshots (snapshot_id, run_id, attempt, execution, last_execution, turn, sequence, folders, commits,
-        attachments_written, backend, sandbox_id, image, stamp, blob_key, size_bytes, expanded_bytes, entries, sha256)
+        attachments_written, backend, sandbox_id, image, stamp, blob_key, index_blob_key, size_bytes, expanded_bytes, entries,
+        sha256)
       select ${snapshot_id}::uuid, run_id, attempt, ${execution}::int, ${execution}::int, ${turn}::int, ${sequence}::int,
         ${[...folders]}::text[], ${json(snapshot.commits)}, ${[...attachments_written]}::uuid[], ${backend}, ${sandbox_id}, ${image}::text,
-        ${snapshot.stamp}::text, ${snapshot.blob_key}, ${snapshot.size_bytes}::bigint, ${snapshot.expanded_bytes}::bigint,
-        ${snapshot.entries}::int, ${snapshot.sha256} from owned
+        ${snapshot.stamp}::text, ${snapshot.blob_key}, ${snapshot.index_blob_key}::text, ${snapshot.size_bytes}::bigint,
+        ${snapshot.expanded_bytes}::bigint, ${snapshot.entries}::int, ${snapshot.sha256} from owned
       on conflict do nothing),
     left_before as (
       select s.snapshot_id from snapshots s join owned using (run_id)
@@ -81,8 +87,8 @@ export async function insertSnapshot(
       delete from snapshots s using owned o
       where s.run_id = o.run_id and s.snapshot_id <> ${snapshot_id}::uuid
         and s.snapshot_id not in (select snapshot_id from left_before)
-        and s.snapshot_id not in (${snapshotsOfTurns(lease.run_id, turns)}) returning s.blob_key)
-    select coalesce((select array_agg(blob_key) from removed), '{}') as removed from owned`.execute(db)
+        and s.snapshot_id not in (${snapshotsOfTurns(lease.run_id, turns)}) returning s.blob_key, s.index_blob_key)
+    select array(${FILES}) as removed from owned`.execute(db)
   const removed = stored.rows[0]?.removed
   return removed ? withoutNamed(db, removed) : null
 }
@@ -105,11 +111,13 @@ export async function confirmSnapshot(db: Db, lease: Lease, snapshot_id: string)
 /** Removes all but the newest snapshot of a run whose execution has ended and those of so many turns; returns their blobs. */
 export async function removeOlderSnapshots(db: Db, lease: Lease, turns = 0): Promise<string[]> {
   const removed = await sql<{ blob_key: string }>`
-    delete from snapshots o using (
-      select s.snapshot_id, row_number() over (order by ${NEWEST_FIRST}) as rank
-      from snapshots s join (select run_id from runs where ${held(lease)}) r using (run_id)) ranked
-    where o.snapshot_id = ranked.snapshot_id and ranked.rank > 1
-      and o.snapshot_id not in (${snapshotsOfTurns(lease.run_id, turns)}) returning o.blob_key`.execute(db)
+    with removed as (
+      delete from snapshots o using (
+        select s.snapshot_id, row_number() over (order by ${NEWEST_FIRST}) as rank
+        from snapshots s join (select run_id from runs where ${held(lease)}) r using (run_id)) ranked
+      where o.snapshot_id = ranked.snapshot_id and ranked.rank > 1
+        and o.snapshot_id not in (${snapshotsOfTurns(lease.run_id, turns)}) returning o.blob_key, o.index_blob_key)
+    ${FILES}`.execute(db)
   return withoutNamed(
     db,
     removed.rows.map((row) => row.blob_key),
@@ -149,3 +157,21 @@ export async function findVisibleSnapshot(
 
 const turnOf = (run_id: string): RawBuilder<number> =>
   sql<number>`(select count(*)::int from events where run_id = ${run_id} and type = 'message.user')`
+
+/** A workspace that was kept at the end of a turn, and whether its files can be listed. */
+export interface KeptTurn {
+  turn: number
+  snapshot: Pick<SnapshotRow, 'snapshot_id' | 'run_id' | 'blob_key' | 'index_blob_key'> | null
+  pristine: boolean
+}
+
+/** The ends of a run's turns with their workspaces, in order. */
+export async function readKeptTurns(db: Db, run_id: string): Promise<KeptTurn[]> {
+  const found = await sql<KeptTurn>`
+    select t.turn, t.pristine, case when s.snapshot_id is not null then jsonb_build_object('snapshot_id', s.snapshot_id,
+      'run_id', s.run_id, 'blob_key', s.blob_key, 'index_blob_key', s.index_blob_key) end as snapshot
+    from turn_ends t left join snapshots s using (snapshot_id) where t.run_id = ${run_id} order by t.turn`.execute(
+    db,
+  )
+  return found.rows
+}

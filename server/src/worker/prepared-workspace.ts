@@ -1,10 +1,10 @@
 /** What the setup commands of an environment left, for runs that would run them on the same. */
 import { createHash, randomUUID } from 'node:crypto'
+import { ArchiveTooLarge } from '../archives/archive-check.ts'
 import { BlobsUnavailable, discardBlob } from '../blobs/blobs.ts'
 import { type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
 import type { EnvironmentRow } from '../store/environments.ts'
 import type { Commits } from '../store/sandboxes.ts'
-import { ArchiveTooLarge } from './archive-check.ts'
 import type { WorkerContext } from './context.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { SetupFailed, type SetupSteps } from './setup-step.ts'

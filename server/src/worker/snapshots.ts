@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { v7 as uuidv7 } from 'uuid'
+import { ArchiveTooLarge } from '../archives/archive-check.ts'
 import { BlobsUnavailable, discardBlob } from '../blobs/blobs.ts'
 import type { NewEvent } from '../contract/event.ts'
 import { type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
 import type { SnapshotRow } from '../store/snapshots.ts'
 import type { WorkspaceEnd } from '../store/turn-ends.ts'
-import { ArchiveTooLarge } from './archive-check.ts'
 import type { WorkerContext } from './context.ts'
 import type { FencedStore } from './fenced-store.ts'
 import { LeaseLost } from './lease-lost.ts'
@@ -165,7 +165,9 @@ export class Snapshots {
     const { context, store, workspace, signal } = this.#options
     const { max_bytes } = this.#settings
     const snapshot_id = uuidv7()
-    const blob_key = `runs/${store.lease.run_id}/snapshots/${store.lease.attempt}-${snapshot_id}`
+    const name = `${store.lease.attempt}-${snapshot_id}`
+    const blob_key = `runs/${store.lease.run_id}/snapshots/${name}`
+    const index_blob_key = `runs/${store.lease.run_id}/indexes/${name}`
     const still = await this.#hold()
     try {
       // Committed: what a call did that ended by then is in the files.
@@ -173,6 +175,7 @@ export class Snapshots {
       const moment = await store.readMoment()
       const { archive, said } = await packWorkspace(this.#sandbox, context.blobs, {
         blob_key,
+        index_key: index_blob_key,
         limits: limitsOfArchive(max_bytes),
         signal,
         onRead: () => still.end(),
@@ -180,12 +183,12 @@ export class Snapshots {
       if (said) context.log.info({ ...store.lease, said }, 'What a workspace holds was not kept to the last.')
       const { commits, image } = workspace
       const row = {
-        ...{ snapshot_id, commits, stamp, ...moment, ...archive },
+        ...{ snapshot_id, commits, stamp, ...moment, ...archive, index_blob_key },
         ...{ backend: context.backend.name, sandbox_id: this.#sandbox.ref.id, image: image ?? null },
       }
       // Says nothing about what was stored and not heard of; the clean-up knows.
       const removed = await store.insertSnapshot(row, this.#settings.turns).catch(async (error) => {
-        if (error instanceof LeaseLost) await discardBlob(context.blobs, blob_key)
+        if (error instanceof LeaseLost) await this.#discard([blob_key, index_blob_key])
         throw error
       })
       this.#latest = row

@@ -2,22 +2,20 @@
 import { createHash } from 'node:crypto'
 import { PassThrough, Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
-import { type Blobs, BlobsUnavailable } from '../blobs/blobs.ts'
-import { type ExecHandle, type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
 import {
   ArchiveCheck,
   type ArchiveLimits,
   ArchiveRefused,
   ArchiveTooLarge,
   tooLarge,
-} from './archive-check.ts'
+} from '../archives/archive-check.ts'
+import { compress, decompress } from '../archives/compression.ts'
+import { FileIndexWriter } from '../archives/file-index-writer.ts'
+import { type Blobs, BlobsUnavailable } from '../blobs/blobs.ts'
+import { type ExecHandle, type Sandbox, SandboxFault } from '../sandbox/sandbox.ts'
 
 const TIMEOUT_MS = 30 * 60_000
 const MEASURE_MS = 60_000
-const LEVEL = 3
-/** 8 MiB of memory for each that is read; this level writes for 2 MiB. */
-const WINDOW_LOG = 23
 /** Characters kept of what tar said. */
 const SAID = 2_000
 
@@ -47,6 +45,8 @@ export interface Archive {
 
 export interface PackOptions {
   blob_key: string
+  /** Where the index of its files goes; left out: there is none. */
+  index_key?: string
   limits: ArchiveLimits & { size_bytes: number }
   signal: AbortSignal
   /** Called when everything was read, which may be long before it is stored. */
@@ -61,11 +61,12 @@ export interface PackOptions {
 export async function packWorkspace(
   sandbox: Sandbox,
   blobs: Blobs,
-  { blob_key, limits, signal, onRead }: PackOptions,
+  { blob_key, index_key, limits, signal, onRead }: PackOptions,
 ): Promise<{ archive: Archive; said: string }> {
   const folders = foldersOf(sandbox)
   await requireSize(sandbox, folders, { limits, signal })
-  const check = new ArchiveCheck(folders, limits)
+  const index = index_key === undefined ? null : new FileIndexWriter(blobs, index_key)
+  const check = new ArchiveCheck(folders, limits, (entry) => index?.add(entry))
   const tar = new Tar(
     sandbox.exec({
       command: `${PACK} ${folders.join(' ')}`,
@@ -77,19 +78,18 @@ export async function packWorkspace(
   const packed = async function* () {
     for await (const data of tar.read()) {
       check.push(data)
+      await index?.write()
       yield data
     }
     // 1: a file changed while it was read.
     await tar.requireEnd([0, 1])
     check.end()
     onRead?.()
+    await index?.end()
   }
-  const compress = createZstdCompress({
-    params: { [constants.ZSTD_c_compressionLevel]: LEVEL, [constants.ZSTD_c_checksumFlag]: 1 },
-  })
   const measure = new Measure(limits.size_bytes)
   // A failure of either ends both; the blob's reader is the one to tell it.
-  pipeline(Readable.from(packed(), { objectMode: false }), compress, measure).catch(() => {})
+  pipeline(Readable.from(packed(), { objectMode: false }), compress(), measure).catch(() => {})
   try {
     const size_bytes = await blobs.put(blob_key, measure)
     const { bytes: expanded_bytes, entries } = check
@@ -99,6 +99,7 @@ export async function packWorkspace(
       said: tar.said,
     }
   } catch (error) {
+    await index?.discard()
     if (error instanceof ArchiveRefused)
       throw new SandboxFault(`Packing the workspace failed: ${error.message}`, { cause: error })
     throw error
@@ -154,7 +155,7 @@ export async function unpackWorkspace(
   const fed = pipeline(
     stored,
     measure,
-    createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG } }),
+    decompress(),
     async function* (chunks: AsyncIterable<Uint8Array>) {
       for await (const data of chunks) {
         check.push(data)

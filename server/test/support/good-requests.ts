@@ -68,6 +68,8 @@ export const GOOD: Record<OperationId, { path?: string; body?: unknown }> = {
   },
   checkConversationRedirect: { path: '/agent/conversations/{run}/redirect' },
   checkSessionRedirect: { path: '/agent/sessions/{run}/redirect' },
+  listWorkspaceFiles: { path: '/agent/runs/{run}/files' },
+  getWorkspaceFile: { path: '/agent/runs/{run}/file?path=x' },
   listHandoffAttachments: { path: '/agent/runs/{run}/handoff/attachments' },
   getTranscript: { path: '/agent/runs/{run}/transcript' },
   getArtifact: { path: '/agent/artifacts/{artifact}' },

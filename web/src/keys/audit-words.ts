@@ -39,6 +39,8 @@ const DEEDS: Record<string, string> = {
   mergePullRequest: 'merge a pull request of a run',
   getTranscript: 'download a transcript',
   listHandoffAttachments: 'list what a run hands on',
+  listWorkspaceFiles: "list the files of a run's workspace",
+  getWorkspaceFile: "read a file of a run's workspace",
   getArtifact: 'download an artifact',
   downloadArtifact: 'download an artifact',
   listSkills: 'list skills',

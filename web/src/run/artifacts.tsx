@@ -1,14 +1,14 @@
 import type { ArtifactItem } from '@runyard/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { linkToArtifact } from '../artifact-link.ts'
+import { linkToArtifact, readArtifact } from '../artifact-link.ts'
 import { useAccess } from '../client.ts'
 import { formatBytes } from '../text/format.ts'
 import { plainText } from '../text/plain-text.ts'
 import { OutsideLink } from '../ui/outside-link.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { downloadFrom } from '../ui/save-file.ts'
-import { ArtifactPreview } from './artifact-preview.tsx'
+import { FilePreview } from './file-preview.tsx'
 import { type PreviewKind, previewOf } from './preview-kind.ts'
 
 /** What the run kept or named beside its changes: files, pictures, its plan, pages elsewhere. */
@@ -120,7 +120,14 @@ function Kept({
           <Problem error={save.error} />
         </div>
       ) : null}
-      {preview && is_open ? <ArtifactPreview uid={uid} name={name} kind={preview} /> : null}
+      {preview && is_open ? (
+        <FilePreview
+          id={['artifact', uid]}
+          name={name}
+          kind={preview}
+          read={(options) => readArtifact(client, uid, options)}
+        />
+      ) : null}
     </>
   )
 }

@@ -12,6 +12,15 @@ const TEXTS = /^(text\/|application\/(json|xml|yaml|toml|javascript|sql|x-sh)\b|
 const TEXT_NAMES =
   /\.(txt|log|csv|tsv|json|jsonl|ya?ml|toml|ini|xml|html?|css|[cm]?[jt]sx?|py|go|rs|rb|java|kt|c|h|cpp|sh|sql|diff|patch)$/i
 
+const PICTURE_NAMES: Record<string, string> = {
+  ...{ png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif', webp: 'image/webp' },
+  ...{ avif: 'image/avif', svg: 'image/svg+xml' },
+}
+
+/** What a file is by its name alone. */
+export const typeOfName = (filename: string): string =>
+  PICTURE_NAMES[filename.slice(filename.lastIndexOf('.') + 1).toLowerCase()] ?? UNKNOWN
+
 /** How a file can be shown in the page; undefined where it can only be downloaded. */
 export function previewOf(file: {
   mime_type: string

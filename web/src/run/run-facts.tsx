@@ -12,6 +12,7 @@ import type { SessionView } from './session-log.ts'
 
 /** What there is to know about a run, beside its conversation. */
 export function RunFacts({ run, view }: { run: RunItem; view: SessionView }) {
+  const { may_write } = useAccess()
   const { agent_config: config, creator, fork_of, parent_run_id, replay_of_run_id, schedule, trigger } = run
   const agent = [run.resolved?.harness ?? config.harness?.type, view.model_id ?? run.resolved?.model_id]
   const commits = Object.entries(run.resolved?.commits ?? {})
@@ -31,6 +32,13 @@ export function RunFacts({ run, view }: { run: RunItem; view: SessionView }) {
         </Fact>
         <Fact name="Repository">
           {plainText((config.repositories ?? []).map(({ url, local_path }) => url ?? local_path).join(', '))}
+        </Fact>
+        <Fact name="Workspace">
+          {may_write ? (
+            <Link to="/sessions/$run_id/files" params={{ run_id: run.run_id }}>
+              Browse files
+            </Link>
+          ) : null}
         </Fact>
         <Fact name="Skill">{run.agent_skill?.full_path ? plainText(run.agent_skill.full_path) : null}</Fact>
         <Fact name="Schedule">

@@ -1,7 +1,7 @@
 import type { RunItem } from '@runyard/client'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { Archive, ArchiveRestore, Link2, Pencil, Trash2 } from 'lucide-react'
+import { Archive, ArchiveRestore, FolderTree, Link2, Pencil, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useAccess } from '../client.ts'
 import { deleteRun } from '../runs/deletions.ts'
@@ -65,6 +65,12 @@ export function RunMenu({
         <OverflowItem look="sm:hidden" onSelect={onShare}>
           <Link2 aria-hidden className="size-4" />
           Share
+        </OverflowItem>
+        <OverflowItem asChild>
+          <Link to="/sessions/$run_id/files" params={{ run_id }}>
+            <FolderTree aria-hidden className="size-4" />
+            Files
+          </Link>
         </OverflowItem>
         <OverflowItem onSelect={() => setRenames(true)}>
           <Pencil aria-hidden className="size-4" />

@@ -23,6 +23,7 @@ from ._endpoints import (
     AsyncEndpointsWithStreamingResponse,
 )
 from ._environments import AsyncEnvironments
+from ._files import AsyncFiles
 from ._grants import AsyncGrants
 from ._identities import AsyncIdentities
 from ._models import AsyncModels
@@ -74,6 +75,7 @@ class AsyncRunyard(AsyncEndpoints):
     skills: AsyncSkills
     models: AsyncModels
     artifacts: AsyncArtifacts
+    files: AsyncFiles
     networking: AsyncNetworking
     api_keys: AsyncApiKeys
     identities: AsyncIdentities
@@ -121,6 +123,7 @@ class AsyncRunyard(AsyncEndpoints):
         self.skills = AsyncSkills(transport)
         self.models = AsyncModels(transport)
         self.artifacts = AsyncArtifacts(transport)
+        self.files = AsyncFiles(transport)
         self.networking = AsyncNetworking(transport)
         self.api_keys = AsyncApiKeys(transport)
         self.identities = AsyncIdentities(transport)

@@ -30,6 +30,7 @@ from .._models import (
     ListTriggerDeliveriesResponse,
     ListTriggersResponse,
     ListWebhooksResponse,
+    ListWorkspaceFilesResponse,
     PageInfo,
     Pool,
     Principal,
@@ -42,6 +43,7 @@ from .._models import (
     TriggerDelivery,
     Webhook,
     WebhookDelivery,
+    WorkspaceFileItem,
 )
 
 
@@ -321,3 +323,16 @@ class AsyncShareLinkPage(AsyncPage[ListShareLinksResponse, ShareLink, "AsyncShar
     def share_links(self) -> list[ShareLink]:
         """Those of this page."""
         return self.response.share_links
+
+
+class AsyncWorkspaceFilePage(
+    AsyncPage[ListWorkspaceFilesResponse, WorkspaceFileItem, "AsyncWorkspaceFilePage"]
+):
+    """A page of a folder of a run's workspace, and the way to the next one."""
+
+    _noun = "files"
+
+    @property
+    def files(self) -> list[WorkspaceFileItem]:
+        """Those of this page."""
+        return self.response.files

@@ -24,6 +24,7 @@ from ._endpoints import (
     EndpointsWithStreamingResponse,
 )
 from ._environments import Environments
+from ._files import Files
 from ._grants import Grants
 from ._identities import Identities
 from ._models import Models
@@ -75,6 +76,7 @@ class Runyard(Endpoints):
     skills: Skills
     models: Models
     artifacts: Artifacts
+    files: Files
     networking: Networking
     api_keys: ApiKeys
     identities: Identities
@@ -122,6 +124,7 @@ class Runyard(Endpoints):
         self.skills = Skills(transport)
         self.models = Models(transport)
         self.artifacts = Artifacts(transport)
+        self.files = Files(transport)
         self.networking = Networking(transport)
         self.api_keys = ApiKeys(transport)
         self.identities = Identities(transport)

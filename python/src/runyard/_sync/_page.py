@@ -31,6 +31,7 @@ from .._models import (
     ListTriggerDeliveriesResponse,
     ListTriggersResponse,
     ListWebhooksResponse,
+    ListWorkspaceFilesResponse,
     PageInfo,
     Pool,
     Principal,
@@ -43,6 +44,7 @@ from .._models import (
     TriggerDelivery,
     Webhook,
     WebhookDelivery,
+    WorkspaceFileItem,
 )
 
 
@@ -318,3 +320,14 @@ class ShareLinkPage(Page[ListShareLinksResponse, ShareLink, "ShareLinkPage"]):
     def share_links(self) -> list[ShareLink]:
         """Those of this page."""
         return self.response.share_links
+
+
+class WorkspaceFilePage(Page[ListWorkspaceFilesResponse, WorkspaceFileItem, "WorkspaceFilePage"]):
+    """A page of a folder of a run's workspace, and the way to the next one."""
+
+    _noun = "files"
+
+    @property
+    def files(self) -> list[WorkspaceFileItem]:
+        """Those of this page."""
+        return self.response.files

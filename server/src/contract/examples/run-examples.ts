@@ -389,6 +389,30 @@ export const RUN_EXAMPLES = {
       ],
     },
   },
+  listWorkspaceFiles: {
+    client: 'files.list',
+    path: { run_id: RUN_ID },
+    query: { path: 'src' },
+    answer: {
+      ...{ run_id: RUN_ID, turn: 2, turns: [1, 2], path: 'src' },
+      files: [
+        { path: 'src/lib', name: 'lib', type: 'folder', mode: '755' },
+        { path: 'src/total.ts', name: 'total.ts', type: 'file', mode: '644', size_bytes: 1_304 },
+      ],
+      page_info: { has_next_page: false },
+    },
+  },
+  getWorkspaceFile: {
+    client: 'files.retrieve',
+    path: { run_id: RUN_ID },
+    query: { path: 'src/total.ts' },
+    answer: {
+      ...{ run_id: RUN_ID, turn: 2, path: 'src/total.ts', name: 'total.ts', type: 'file', mode: '644' },
+      size_bytes: 1_304,
+      download_url: `${SERVICE}/downloads/snapshots/01a20b31-a1c9-7d52-b06e-3f84c7e0912a/52736-1304/total.ts?expires=1795512161&key=01a1f3c8-6a02-7be4-b7d1-90c52e1f6a3d&signature=Qm7RkL2xY0s`,
+      expires_at: '2026-11-24T09:32:41.000Z',
+    },
+  },
   getArtifact: { client: 'artifacts.retrieve', path: { artifact_uid: ARTIFACT_ID }, answer: patch },
   downloadArtifact: { path: { artifact_uid: ARTIFACT_ID } },
   submitConversationFollowup: {

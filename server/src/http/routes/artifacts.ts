@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { create as writeDisposition } from 'content-disposition'
 import type { FastifyInstance } from 'fastify'
 import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
@@ -15,7 +14,13 @@ import { readPullUrls } from '../../store/pushes.ts'
 import { viewArtifact, viewDiff, withPlan } from '../artifact-view.ts'
 import { noteReading } from '../audit.ts'
 import type { Services } from '../context.ts'
-import { DOWNLOAD_HEADERS, openUnmasked, redirectToDownload, sendWithin } from '../download.ts'
+import {
+  DOWNLOAD_HEADERS,
+  describeDisposition,
+  openUnmasked,
+  redirectToDownload,
+  sendWithin,
+} from '../download.ts'
 import { type Call, serve } from '../route.ts'
 import { requireRun } from './runs.ts'
 
@@ -102,10 +107,3 @@ export async function* transcriptLines(db: Db, run_id: string): AsyncGenerator<s
   for await (const events of readLogPages(db, run_id, 0))
     for (const event of events) yield `${JSON.stringify(event)}\n`
 }
-
-/** What turns the order of letters shows `gpj.exe` as `exe.jpg`. */
-const UNSHOWN = /[\p{Cc}\p{Bidi_Control}\u2028\u2029/\\]/gu
-
-/** RFC 6266: a name in plain letters for old programs, and the real one (RFC 8187) where that is another. */
-const describeDisposition = (filename: string, inline: boolean): string =>
-  writeDisposition(filename.toWellFormed().replace(UNSHOWN, '_'), { type: inline ? 'inline' : 'attachment' })

@@ -27,6 +27,20 @@ export class ArchiveRefused extends Error {
   override name = 'ArchiveRefused'
 }
 
+/** A file, folder, link or pipe of an archive. Names are bytes, one a character: they need not be of any encoding. */
+export interface ArchiveEntry {
+  path: string
+  /** Its letter in the tar: 0 a file, 1 a hard link, 2 a symbolic link, 5 a folder, 6 a pipe. */
+  type: string
+  /** Permission bits. */
+  mode: number
+  size: number
+  /** Where its content begins in the archive, unpacked. */
+  offset: number
+  /** What a link leads to; empty otherwise. */
+  target: string
+}
+
 /**
  * Reads the headers of a POSIX tar as it passes: files, directories, links and pipes below `roots`, within the limits. What a
  * packed workspace never holds is refused: other places, devices, setuid bits, sparse files, formats of other programs.
@@ -46,14 +60,23 @@ export class ArchiveCheck {
   #zero_blocks = 0
   /** What the entries until now take up, by their headers. */
   #announced = 0
+  /** Bytes up to the end of what is being read. */
+  #offset = 0
+  readonly #onEntry: (entry: ArchiveEntry) => void
 
-  constructor(roots: readonly string[], limits: ArchiveLimits) {
+  constructor(
+    roots: readonly string[],
+    limits: ArchiveLimits,
+    onEntry: (entry: ArchiveEntry) => void = () => {},
+  ) {
     this.#roots = roots
     this.#limits = limits
+    this.#onEntry = onEntry
   }
 
   /** Throws `ArchiveTooLarge` or `ArchiveRefused`. */
   push(chunk: Uint8Array): void {
+    const before = this.bytes
     this.bytes += chunk.length
     this.#requireRoom(this.bytes)
     for (let at = 0; at < chunk.length; ) {
@@ -64,6 +87,7 @@ export class ArchiveCheck {
       const taken = Math.min(this.#awaited - this.#block.length, chunk.length - at)
       this.#block = Buffer.concat([this.#block, chunk.subarray(at, at + taken)])
       at += taken
+      this.#offset = before + at
       if (this.#block.length === this.#awaited) this.#read()
     }
   }
@@ -113,12 +137,13 @@ export class ArchiveCheck {
     const mode = readOctal(block, 100, 8)
     if (Number.isNaN(mode) || (mode & 0o7000) !== 0) throw new ArchiveRefused('a file has special bits')
     if (!this.#isInside(name)) throw new ArchiveRefused('an entry lies elsewhere')
-    if (type === '1' && !this.#isInside(about?.get('linkpath') ?? readText(block, 157, 100)))
-      throw new ArchiveRefused('a link leads elsewhere')
+    const target = about?.get('linkpath') ?? readText(block, 157, 100)
+    if (type === '1' && !this.#isInside(target)) throw new ArchiveRefused('a link leads elsewhere')
     this.#skipped = padded(size)
     this.#announced += BLOCK_BYTES + this.#skipped
     // Before it has passed: a file of holes is quickly made, and takes long to read.
     this.#requireRoom(this.#announced)
+    this.#onEntry({ path: name, type, mode, size, offset: this.#offset, target })
   }
 
   #requireRoom(bytes: number): void {

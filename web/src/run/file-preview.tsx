@@ -1,27 +1,30 @@
-import type { Runyard } from '@runyard/client'
 import { useQuery } from '@tanstack/react-query'
-import { readArtifact } from '../artifact-link.ts'
-import { useAccess } from '../client.ts'
+import type { ReadOptions } from '../file-link.ts'
 import { lazyPage } from '../shell/lazy-page.tsx'
 import { BreakableText } from '../text/breakable-text.tsx'
 import { Prose } from '../text/markdown.tsx'
 import { plainText } from '../text/plain-text.ts'
 import { Problem } from '../ui/problem.tsx'
 import { ScrollBox, ScrollText } from '../ui/scroll-box.tsx'
+import { CodeText } from './code-text.tsx'
 import { MOST_BYTES, type PreviewKind } from './preview-kind.ts'
 
-type ReadOptions = Parameters<typeof readArtifact>[2]
-
-interface Previewed {
-  uid: string
+export interface Previewed {
+  /** What tells this file apart from all others. */
+  id: readonly unknown[]
   name: string
   kind: PreviewKind
+  /** Of a picture, where its bytes come without one. */
+  mime_type?: string
+  /** Text stands in the colours of its language, with numbers of lines. */
+  is_code?: boolean
+  read: (options: ReadOptions) => Promise<Response>
 }
 
 /** A file of the run as pictures or a text; it is read when somebody opens it. */
-export const ArtifactPreview = ({ uid, name, kind }: Previewed) => (
-  <div className="mt-1.5 mb-2 w-full basis-full" data-preview={kind}>
-    {kind === 'pdf' ? <PdfPreview uid={uid} name={name} /> : <Shown uid={uid} name={name} kind={kind} />}
+export const FilePreview = (file: Previewed) => (
+  <div className="mt-1.5 mb-2 w-full basis-full" data-preview={file.kind}>
+    {file.kind === 'pdf' ? <PdfPreview {...file} /> : <Shown {...file} />}
   </div>
 )
 
@@ -32,12 +35,10 @@ const PdfPages = lazyPage<'PdfPages', { data: ArrayBuffer; name: string }>(
   { is_part: true },
 )
 
-function PdfPreview({ uid, name }: Omit<Previewed, 'kind'>) {
-  const { client } = useAccess()
+function PdfPreview({ id, name, read }: Previewed) {
   const { data, error } = useQuery({
-    queryKey: ['artifact', uid, 'pdf'],
-    queryFn: async ({ signal }) =>
-      (await readArtifact(client, uid, { signal, max_bytes: MOST_BYTES.pdf })).arrayBuffer(),
+    queryKey: [...id, 'pdf'],
+    queryFn: async ({ signal }) => (await read({ signal, max_bytes: MOST_BYTES.pdf })).arrayBuffer(),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 60_000,
   })
@@ -53,13 +54,12 @@ function PdfPreview({ uid, name }: Omit<Previewed, 'kind'>) {
   )
 }
 
-function Shown({ uid, name, kind }: Previewed) {
-  const { client } = useAccess()
+function Shown({ id, name, kind, mime_type, is_code = false, read }: Previewed) {
   const { data, error } = useQuery({
-    queryKey: ['artifact', uid, kind],
-    queryFn: ({ signal }) => {
-      const read = kind === 'picture' ? readPicture : readText
-      return read(client, uid, { signal, max_bytes: MOST_BYTES[kind] })
+    queryKey: [...id, kind],
+    queryFn: async ({ signal }) => {
+      const answer = await read({ signal, max_bytes: MOST_BYTES[kind] })
+      return kind === 'picture' ? readPicture(answer, mime_type) : readText(answer)
     },
     // A plan is written anew under the same id.
     staleTime: 5_000,
@@ -83,6 +83,8 @@ function Shown({ uid, name, kind }: Previewed) {
         >
           <Prose text={data} />
         </ScrollBox>
+      ) : is_code ? (
+        <CodeText text={data} name={name} label={label} />
       ) : (
         <ScrollText className="max-h-[60vh] rounded-lg border border-line bg-raised px-3.5 py-2.5 text-xs leading-relaxed">
           <BreakableText text={plainText(data)} />
@@ -92,16 +94,19 @@ function Shown({ uid, name, kind }: Previewed) {
   )
 }
 
-const readText = async (client: Runyard, uid: string, options: ReadOptions): Promise<string> =>
-  (await readArtifact(client, uid, options)).text()
+async function readText(answer: Response): Promise<string> {
+  const text = await answer.text()
+  if (text.includes('\0')) throw new Error('This is not a text file. Download it instead.')
+  return text
+}
 
 /** As a `data:` address, which the page may show wherever files are served from. */
-async function readPicture(client: Runyard, uid: string, options: ReadOptions): Promise<string> {
-  const blob = await (await readArtifact(client, uid, options)).blob()
+async function readPicture(answer: Response, mime_type: string | undefined): Promise<string> {
+  const blob = await answer.blob()
   return new Promise((resolve, reject) => {
     const reader = new FileReader()
     reader.onload = () => resolve(String(reader.result))
     reader.onerror = () => reject(reader.error ?? new Error('The picture could not be read.'))
-    reader.readAsDataURL(blob)
+    reader.readAsDataURL(mime_type ? blob.slice(0, blob.size, mime_type) : blob)
   })
 }

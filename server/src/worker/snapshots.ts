@@ -171,7 +171,7 @@ export class Snapshots {
       // Committed: what a call did that ended by then is in the files.
       await this.#options.drain()
       const moment = await store.readMoment()
-      const { archive, said } = await packWorkspace(this.#sandbox, context.blobs, {
+      const { archive, said } = await packWorkspace(this.#sandbox, context.plane.blobs, {
         blob_key,
         limits: limitsOfArchive(max_bytes),
         signal,
@@ -185,7 +185,7 @@ export class Snapshots {
       }
       // Says nothing about what was stored and not heard of; the clean-up knows.
       const removed = await store.insertSnapshot(row, this.#settings.turns).catch(async (error) => {
-        if (error instanceof LeaseLost) await discardBlob(context.blobs, blob_key)
+        if (error instanceof LeaseLost) await discardBlob(context.plane.blobs, blob_key)
         throw error
       })
       this.#latest = row
@@ -220,7 +220,7 @@ export class Snapshots {
   }
 
   async #discard(blob_keys: readonly string[]): Promise<void> {
-    for (const blob_key of blob_keys) await discardBlob(this.#options.context.blobs, blob_key)
+    for (const blob_key of blob_keys) await discardBlob(this.#options.context.plane.blobs, blob_key)
   }
 
   /** Once: the log is asked whether it was said since the last snapshot. */

@@ -5,11 +5,11 @@ import { test } from 'node:test'
 import { RULES } from './rooms.ts'
 
 const root = new URL('../', import.meta.url)
-const ROOM = /^server\/src\/(\w+)$/
+const ROOM = /^server\/src\/([\w-]+)$/
 
 test('the picture of the server has the arrows of the import rules', () => {
   const page = readFileSync(new URL('docs/architecture.md', root), 'utf8')
-  const drawn = [...page.matchAll(/^ {2}(\w+) (-->|-\.->) (\w+)$/gm)].map(
+  const drawn = [...page.matchAll(/^ {2}([\w-]+) (-->|-\.->) ([\w-]+)$/gm)].map(
     ([, from, arrow, to]) => `${from} ${arrow} ${to}`,
   )
   const allowed = Object.entries(RULES).flatMap(([room, targets]) => {
@@ -18,7 +18,7 @@ test('the picture of the server has the arrows of the import rules', () => {
     return targets
       .filter((target) => existsSync(new URL(target, root)))
       .map((target) => {
-        const [, to, file] = /^server\/src\/(\w+)(\/.+\.ts)?$/.exec(target) ?? []
+        const [, to, file] = /^server\/src\/([\w-]+)(\/.+\.ts)?$/.exec(target) ?? []
         return `${from} ${file ? '-.->' : '-->'} ${to}`
       })
   })

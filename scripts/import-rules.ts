@@ -30,7 +30,9 @@ const graph = new Map<string, string[]>()
 for (const file of files) {
   const room = roomOf(file)
   if (!room) continue
-  const { importedFiles } = ts.preProcessFile(readFileSync(new URL(file, root), 'utf8'), true, true)
+  const source = readFileSync(new URL(file, root), 'utf8')
+  const { importedFiles } = ts.preProcessFile(source, true, true)
+  const of_types = readTypeImports(source)
   const targets: string[] = []
   for (const { fileName } of importedFiles) {
     if (!fileName.startsWith('.')) {
@@ -41,10 +43,25 @@ for (const file of files) {
     const target = normalize(join(dirname(file), fileName))
     targets.push(target)
     const inside = room === 'server/src' || target.startsWith(`${room}/`)
-    const allowed = inside || RULES[room]?.some((rule) => target === rule || target.startsWith(`${rule}/`))
+    const rules = [target, ...(of_types.has(fileName) ? [`type ${target}`] : [])]
+    const allowed =
+      inside || RULES[room]?.some((rule) => rules.some((one) => one === rule || one.startsWith(`${rule}/`)))
     if (!allowed) problems.push(`${file} may not import ${target}`)
   }
   graph.set(file, targets)
+}
+
+/** What a file imports by `import type` alone. */
+function readTypeImports(source: string): Set<string> {
+  const imports = ts
+    .createSourceFile('file.ts', source, ts.ScriptTarget.Latest)
+    .statements.filter(ts.isImportDeclaration)
+    .map(({ importClause, moduleSpecifier }) => ({
+      name: ts.isStringLiteral(moduleSpecifier) ? moduleSpecifier.text : '',
+      is_type: importClause?.isTypeOnly === true,
+    }))
+  const others = new Set(imports.filter(({ is_type }) => !is_type).map(({ name }) => name))
+  return new Set(imports.map(({ name }) => name).filter((name) => !others.has(name)))
 }
 
 function checkPackage(file: string, room: string, specifier: string): void {

@@ -6,9 +6,9 @@ const MINUTE_MS = 60_000
 /** The keys of a service over HTTP, as at its database. What it refuses throws, and says why. */
 export function remoteKeys({ apiKeys }: Runyard): Keys {
   return {
-    create: async ({ name, role, principal_id }) => {
+    create: async ({ name, role, pool, principal_id }) => {
       const owner = principal_id === undefined ? { new_user: true } : { principal_id }
-      return newKey(await apiKeys.create({ name, role, ...owner }))
+      return newKey(await apiKeys.create({ name, ...(pool === undefined ? { role } : { pool }), ...owner }))
     },
     rotate: async (key_id, grace_ms) =>
       newKey(await apiKeys.rotate(key_id, { grace_minutes: Math.ceil(grace_ms / MINUTE_MS) })),
@@ -35,6 +35,7 @@ const listing = ({ principal, masked, ...key }: ApiKey): KeyListing => ({
   principal_type: principal.type,
   name: key.name,
   role: key.role,
+  pool: key.pool ?? null,
   masked,
   created_at: new Date(key.created_at),
   expires_at: timeOf(key.expires_at),

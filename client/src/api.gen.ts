@@ -1571,7 +1571,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate an API key
-         * @description Makes a key in place of another: of the same principal, role, name and expiry. Everybody may rotate the keys of the own principal, up to the own role; admins all.
+         * @description Makes a key in place of another: of the same principal, role, pool, name and expiry. Everybody may rotate the keys of the own principal, up to the own role; admins all.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -1853,6 +1853,8 @@ export interface components {
             /** @description Its first and last characters. */
             masked: string;
             name: string;
+            /** @description It is a pool key: workers may claim runs of this pool with it, and it opens nothing else. */
+            pool?: string;
             /** @description Whose it is. */
             principal: components["schemas"]["RunCreatorInfo"];
             /** @description Id of the key in whose place it was made. */
@@ -2523,6 +2525,8 @@ export interface components {
             name: string;
             /** @description true: it is the first key of a new user. */
             new_user?: boolean;
+            /** @description It is a pool key: workers may claim runs of this pool with it, and it opens nothing else. Its role is `viewer`. */
+            pool?: string;
             /**
              * Format: uuid
              * @description It is one more key of this user or identity. Default: of the caller.
@@ -3528,6 +3532,8 @@ export interface components {
             /** @description Its first and last characters. */
             masked: string;
             name: string;
+            /** @description It is a pool key: workers may claim runs of this pool with it, and it opens nothing else. */
+            pool?: string;
             /** @description Whose it is. */
             principal: components["schemas"]["RunCreatorInfo"];
             /** @description Id of the key in whose place it was made. */

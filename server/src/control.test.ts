@@ -28,6 +28,7 @@ const KEY = {
   principal_name: 'ci',
   name: 'ci',
   role: 'viewer' as const,
+  pool: null,
   masked: 'ry_…',
   created_at: NOW,
   expires_at: null,

@@ -28,6 +28,8 @@ import type { KeyListing, NewKey } from './store/api-keys.ts'
 export interface KeyOrder {
   name: string
   role: Role
+  /** A pool key: its role is `viewer`. */
+  pool?: string | undefined
   principal_id?: string | undefined
 }
 
@@ -47,6 +49,7 @@ const Order = z.discriminatedUnion('do', [
     do: z.literal('create'),
     name: z.string(),
     role: Role,
+    pool: z.string().optional(),
     principal_id: z.string().optional(),
   }),
   z.object({ do: z.literal('rotate'), key_id: z.string(), grace_ms: z.int().min(0) }),
@@ -111,8 +114,7 @@ export function reachKeys(data_dir: string): Keys {
     }
   }
   return {
-    create: async ({ name, role, principal_id }) =>
-      (await send({ do: 'create', name, role, principal_id })) as NewKey | null,
+    create: async (order) => (await send({ do: 'create', ...order })) as NewKey | null,
     rotate: async (key_id, grace_ms) => (await send({ do: 'rotate', key_id, grace_ms })) as NewKey | null,
     list: async () => ((await send({ do: 'list' })) as KeyListing[]).map(reviveTimes),
     revoke: async (key_id) => (await send({ do: 'revoke', key_id })) as boolean,

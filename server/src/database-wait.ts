@@ -2,7 +2,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type DatabaseState, databaseError, readDatabaseState } from './store/database-state.ts'
-import { isLockTimeout, isUnavailable, type Store } from './store/db.ts'
+import type { Store } from './store/db.ts'
+import { isLockTimeout, isUnavailable } from './store/faults.ts'
 import { LostAtStart } from './worker/beat.ts'
 
 const LOOK_MS = 2_000

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { Role } from './contract/actor.ts'
 import { isUnserved, type Keys, reachKeys, serveKeys } from './control.ts'
 import { DataDirInUse } from './data-dir.ts'
 import {
@@ -19,12 +20,12 @@ import { createSignInLink } from './store/sign-in-links.ts'
 const HELD_MS = 30_000
 
 export const keysOf = (db: Db): Keys => ({
-  create: async ({ name, role, principal_id }) => {
+  create: async ({ principal_id, ...options }) => {
     const key =
       principal_id === undefined
-        ? await createPrincipalWithKey(db, { name, role })
-        : await addKey(db, principal_id, { name, role })
-    if (key) await noteKey(db, 'createApiKey', key.key_id, role)
+        ? await createPrincipalWithKey(db, options)
+        : await addKey(db, principal_id, options)
+    if (key) await noteKey(db, 'createApiKey', key.key_id, describeRight(options))
     return key
   },
   rotate: async (key_id, grace_ms) => {
@@ -39,6 +40,10 @@ export const keysOf = (db: Db): Keys => ({
     return done
   },
 })
+
+/** What a key may do, for the audit log. */
+export const describeRight = ({ role, pool }: { role: Role; pool?: string | undefined }): string =>
+  pool === undefined ? role : `pool ${pool}`
 
 const noteKey = (
   db: Db,
@@ -56,7 +61,8 @@ export async function keyOfDev(
   known_key: string | undefined,
 ): Promise<{ api_key: string; key_id: string }> {
   const known = known_key === undefined ? null : await findActor(db, known_key)
-  if (known_key !== undefined && known) return { api_key: known_key, key_id: known.key_id }
+  if (known_key !== undefined && known && known.pool === undefined)
+    return { api_key: known_key, key_id: known.key_id }
   const options = { name: 'dev', role: 'admin' } as const
   const principal_id = await findPrincipalNamed(db, options.name)
   const added = principal_id && (await addKey(db, principal_id, options))

@@ -12,7 +12,9 @@ import type { Keys } from './control.ts'
 import { closeTree, explainDataDir, lockDataDir, prepareDataDir } from './data-dir.ts'
 import { persistWith, readFirstState, reportDatabase, waitForDatabase } from './database-wait.ts'
 import type { Diagnosis } from './doctor.ts'
+import { startCleanUp } from './housekeeping/clean-up.ts'
 import { startHousekeeping } from './housekeeping/housekeeping.ts'
+import { recoverRuns, startSweep } from './housekeeping/sweep.ts'
 import type { LogStream } from './http/context.ts'
 import type { InstallableAgent } from './installed-agents.ts'
 import { keyOfDev, keysOf, linkOfDev, offerKeys, useKeys } from './keys.ts'
@@ -23,8 +25,9 @@ import { withFlag } from './settings-in-force.ts'
 import { startSchedules } from './start-schedules.ts'
 import { type ConnectionLimits, ORDINARY, PATIENT } from './store/connection-limits.ts'
 import { databaseError, readDatabaseState, requireFit, toOperatorError } from './store/database-state.ts'
-import { isUnavailable, openPostgres, type Store } from './store/db.ts'
-import { settleSecret } from './store/installation.ts'
+import { openPostgres, type Store } from './store/db.ts'
+import { isUnavailable } from './store/faults.ts'
+import { readInstallation, settleSecret } from './store/installation.ts'
 import { migrate } from './store/migrate.ts'
 import { Watch } from './store/watch.ts'
 import { loseAllWorkers } from './store/workers.ts'
@@ -32,9 +35,7 @@ import { openTls, type TlsFiles } from './tls-files.ts'
 import { logBlocks } from './watchdog/event-loop.ts'
 import { startGitHubReplies, startWebhooks } from './webhooks.ts'
 import type { Companions } from './work.ts'
-import { startCleanUp } from './worker/clean-up.ts'
 import { isBelow } from './worker/local-repository.ts'
-import { recoverRuns, startSweep } from './worker/sweep.ts'
 
 export type { Config } from './config.ts'
 export { readConfig } from './config.ts'
@@ -183,8 +184,9 @@ export async function startDev(options: DevOptions = {}): Promise<DevService> {
       startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days }),
       startHousekeeping({ store, blobs: unlimited, watch, log, retention: config.retention }),
     )
-    const [{ work }, { listen }, { signInUrl }] = await Promise.all([
+    const [{ work }, { openStoredPlane }, { listen }, { signInUrl }] = await Promise.all([
       import('./work.ts'),
+      import('./open-control-plane.ts'),
       import('./listen.ts'),
       import('./http/routes/sign-in-links.ts'),
     ])
@@ -195,9 +197,9 @@ export async function startDev(options: DevOptions = {}): Promise<DevService> {
         egress: config.egress ?? 'open',
         local_repos,
       },
-      store,
-      blobs,
-      watch,
+      plane: openStoredPlane({ config, store, blobs, watch, embedded: true }),
+      readInstallation: () => readInstallation(store.quick),
+      recover: () => recoverRuns(store, watch, log),
       log,
       embedded: true,
       // The database is in this process.
@@ -333,9 +335,14 @@ export async function startWorkerRole(
       inTime(startCleanUp({ store, blobs: unlimited, log, audit_days: config.audit_days })),
       () => report.stop(),
     )
-    const { work } = await import('./work.ts')
+    const [{ work }, { openStoredPlane }] = await Promise.all([
+      import('./work.ts'),
+      import('./open-control-plane.ts'),
+    ])
     const worker = await work({
-      ...{ config, store, blobs, watch, log, persist },
+      ...{ config, log, persist },
+      plane: openStoredPlane({ config, store, blobs, watch, embedded: false }),
+      readInstallation: () => readInstallation(store.quick),
       embedded: false,
       ...(options.companions ? { companions: options.companions } : {}),
     })

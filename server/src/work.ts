@@ -3,7 +3,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { getCACertificates, rootCertificates } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
-import type { Blobs } from './blobs/blobs.ts'
 import { readDiskSpace } from './blobs/disk-space.ts'
 import type { Config } from './config.ts'
 import { listEndpoints } from './config-providers.ts'
@@ -20,23 +19,16 @@ import { openModels } from './harness/models.ts'
 import { runbook } from './harness/runbook.ts'
 import { TOOLS } from './harness/tools/toolset.ts'
 import { findAgentsFolder, makeAgentsFolder } from './installed-agents.ts'
-import { listHarnesses } from './installed-harnesses.ts'
-import { createChild } from './intake/child-run.ts'
 import { findLacking } from './lacking-agents.ts'
 import { offerAuthorities } from './sandbox/authorities.ts'
 import { chooseBackend, createFormerBackends } from './sandbox/choose.ts'
 import { DEFAULT_IMAGE } from './sandbox/default-image.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
-import { readKeyring } from './secret-keys.ts'
-import type { Store } from './store/db.ts'
-import { readInstallation } from './store/installation.ts'
-import type { Watch } from './store/watch.ts'
 import type { WardenArguments } from './warden-process.ts'
 import { startBeats } from './worker/beat.ts'
-import type { SpawnRun } from './worker/context.ts'
+import type { ControlPlane } from './worker/control-plane.ts'
 import { createDiskGuard } from './worker/disk-guard.ts'
 import { findProviders } from './worker/model-access.ts'
-import { recoverRuns } from './worker/sweep.ts'
 import { spawnWarden } from './worker/warden.ts'
 import { startWorker, type WorkerHandle, type WorkerOptions } from './worker/worker.ts'
 
@@ -86,28 +78,30 @@ export interface Companions {
 
 export interface WorkOptions {
   config: Config
-  store: Store
-  blobs: Blobs
-  watch: Watch
+  plane: ControlPlane
+  readInstallation: () => Promise<string>
   log: Logger
+  /** In the process of `dev`. */
   embedded: boolean
-  /** How a step of the start is taken that needs the database. */
+  /** How a step of the start is taken that needs the control plane. */
   persist: Persist
+  /** Called before a life begins in place of one that was lost. */
+  recover?: () => Promise<void>
   companions?: Companions
 }
 
 /** Works, one life after the other, until stopped: a worker that was declared lost comes back under a new id. */
 export async function work({
   config,
-  store,
-  blobs,
-  watch,
+  plane,
+  readInstallation,
   log,
   embedded,
   persist,
+  recover = async () => {},
   companions = {},
 }: WorkOptions) {
-  const installation_id = await persist(() => readInstallation(store.quick))
+  const installation_id = await persist(readInstallation)
   const { data_dir } = config
   await requireTools(config.tools_dir)
   const tools_dir = makeAgentsFolder(config)
@@ -157,9 +151,9 @@ export async function work({
   const warden_argv = [WARDEN, JSON.stringify(wardenArguments)]
   const openWarden: WorkerOptions['openWarden'] = async (worker_id, onLost) => {
     if (companions.startWarden) return companions.startWarden(backend)
-    if (config.database_url && !embedded) {
+    if (plane.heart) {
       const onFault = (fault: string) => log.warn({ worker_id, fault }, 'A heartbeat failed; trying again.')
-      return startBeats({ database_url: config.database_url, worker_id, warden_argv, onLost, onFault })
+      return startBeats({ heart: plane.heart, worker_id, warden_argv, onLost, onFault })
     }
     const warden = spawnWarden(warden_argv)
     warden.died.catch((error: Error) => onLost(error.message))
@@ -176,30 +170,15 @@ export async function work({
     log,
   })
   const gateway = companions.gateway ?? openGateway(GATEWAY, log)
-  const spawnRun: SpawnRun = async (lease, request, key) => {
-    const services = {
-      ...{ db: store.db, blobs, max_run_files_bytes: config.max_run_files_bytes },
-      ...{ seal_key: readKeyring(config), default_pool: config.pool, harnesses: listHarnesses(config) },
-      open_runs: config.open_runs,
-    }
-    const created = await createChild(services, lease, request, key)
-    if ('refusal' in created) return created
-    watch.touchPool(created.pool)
-    for (const run_id of created.ancestor_run_ids) watch.touchRun(run_id)
-    return { run_id: created.run_id }
-  }
   const context = {
     disk,
     gateway,
-    store,
-    watch,
-    blobs,
+    plane,
     backend,
     openFormerBackends: createFormerBackends(backend, { data_dir, installation_id }),
     harnesses: new Map([loop, ...agents, runbook].map((harness) => [harness.traits.name, harness])),
     default_harness: models.configured ? LOOP.name : RUNBOOK.name,
     tools: TOOLS,
-    spawnRun,
     log,
     settings: {
       version: config.version,
@@ -210,7 +189,6 @@ export async function work({
       grace_ms: config.grace_ms,
       max_idle: config.max_idle,
       warm: config.warm,
-      seal_key: readKeyring(config),
       egress: config.egress ?? 'allowlist',
       private_hosts: config.private_hosts,
       git_hosts: config.git_hosts,
@@ -247,7 +225,7 @@ export async function work({
   const startAgain = async (): Promise<WorkerHandle> => {
     for (;;) {
       try {
-        if (embedded) await recoverRuns(store, watch, log)
+        await recover()
         return await startWorker(context, { readModels, findLackingAgents, openWarden })
       } catch (error) {
         log.error({ err: error }, 'The worker could not start again; trying once more.')

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { planStoredHeart } from '../src/control-plane/stored-heart.ts'
 import {
   type ControlGroup,
   type ControlGroupParent,
@@ -68,7 +69,7 @@ describe('a warden', { skip }, () => {
     const worker_id = await register(store.db)
     let begun = false
     const opening = startBeats({
-      database_url: database.url,
+      heart: planStoredHeart(database.url),
       worker_id,
       warden_argv: [slow],
       onLost: () => {},
@@ -90,7 +91,7 @@ describe('a warden', { skip }, () => {
   test('that cannot start is no warden', async () => {
     const worker_id = await register(store.db)
     const opening = startBeats({
-      database_url: database.url,
+      heart: planStoredHeart(database.url),
       worker_id,
       warden_argv: ['-e', 'process.exit(3)'],
       onLost: () => {},

@@ -28,6 +28,7 @@ import { openEmbedded } from './support/databases.ts'
 import { installationOf, removeSandboxesBeside } from './support/docker-images.ts'
 import { whyNoBubblewrap, whyNoDocker } from './support/machine.ts'
 import { onlyLong } from './support/once.ts'
+import { planeOf } from './support/plane.ts'
 import { openBackend, TEST_IMAGE } from './support/sandbox-backends.ts'
 import { apiOf, shell, startService, temporaryDirectory } from './support/service.ts'
 import { holdRun } from './support/stored.ts'
@@ -69,7 +70,8 @@ describe('containers made in advance', { skip: undocked }, () => {
     const log = { info() {}, warn() {}, error() {} }
     const disk = { hasRoom: async () => true, watch: () => ({ close() {} }) }
     const settings = { max_idle: 9 }
-    return reapSandboxes({ store, backend, disk, log, settings }, [], () => Date.now() + 120_000)
+    const services = { plane: planeOf(store), worker_id: randomUUID(), backend, disk, log, settings }
+    return reapSandboxes(services, [], () => Date.now() + 120_000)
   }
 
   test('one is adopted once, is what a new one is, and is its run’s from then on', async () => {

@@ -20,6 +20,7 @@ import { exportId } from '../src/worker/repository-export.ts'
 import { type InnerCluster, type InnerWorker, startInnerCluster, until } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
 import { LONG } from './support/once.ts'
+import { planeOf } from './support/plane.ts'
 import { findPostgres } from './support/postgres-server.ts'
 import { openBackend } from './support/sandbox-backends.ts'
 import { shell } from './support/service.ts'
@@ -183,7 +184,8 @@ describe('a workspace', { skip }, () => {
     const { store } = cluster
     const readSpace = async () => ({ data: await readDiskSpace(cluster.data_dir), sandboxes: null })
     const disk = createDiskGuard({ readSpace, min_free_percent, log: console })
-    await reapSandboxes({ store, backend, disk, settings: { max_idle }, log: console }, former_backends, now)
+    const services = { plane: planeOf(store), worker_id: randomUUID(), backend, disk, log: console }
+    await reapSandboxes({ ...services, settings: { max_idle } }, former_backends, now)
   }
   const expire = (run_id: string) =>
     sql`update sandboxes set idle_until = clock_timestamp() where run_id = ${run_id}`.execute(

@@ -25,7 +25,8 @@ interface KeyOptions {
 
 interface CreateOptions extends KeyOptions {
   name: string
-  role: 'admin' | 'member' | 'viewer'
+  role?: 'admin' | 'member' | 'viewer'
+  pool?: string
   principal?: string
 }
 
@@ -59,11 +60,18 @@ export function addKeyCommands(program: Command): void {
   )
     .requiredOption('--name <name>', 'what it is called, and a new principal with it')
     .addOption(
-      new Option('--role <role>', 'what it may do').choices(['admin', 'member', 'viewer']).default('member'),
+      new Option('--role <role>', 'what it may do (default: member)').choices(['admin', 'member', 'viewer']),
+    )
+    .addOption(
+      new Option(
+        '--pool <pool>',
+        'make a pool key: workers claim runs of this pool with it (runyard worker --server), and it opens nothing else',
+      ).conflicts('role'),
     )
     .option('--principal <id>', 'whose it is: a principal of `runyard keys list`')
-    .action(async ({ name, role, principal: principal_id, ...options }: CreateOptions) => {
-      const made = await withKeys(options, (keys) => keys.create({ name, role, principal_id }))
+    .action(async ({ name, role = 'member', pool, principal: principal_id, ...options }: CreateOptions) => {
+      const right = pool === undefined ? { role } : { role: 'viewer' as const, pool }
+      const made = await withKeys(options, (keys) => keys.create({ name, ...right, principal_id }))
       if (!made) throw unknown(`There is no principal ${principal_id}.`)
       printKey(made, options)
     })
@@ -81,7 +89,7 @@ export function addKeyCommands(program: Command): void {
     const rows = keys.map((key) => [
       output.id(key.key_id),
       key.name,
-      key.role,
+      key.pool === null ? key.role : `pool ${key.pool}`,
       output.id(key.principal_id),
       key.masked,
       key.last_used_at ? formatAge(key.last_used_at.toISOString()) : 'never',

@@ -311,6 +311,8 @@ class CreateApiKeyRequest(WireModel):
     """It is a key of this identity."""
     principal_id: str | None = None
     """It is one more key of this user or identity. Default: of the caller."""
+    pool: str | None = None
+    """It is a pool key: workers may claim runs of this pool with it, and it opens nothing else. Its role is `viewer`."""
     new_user: bool | None = None
     """true: it is the first key of a new user."""
 
@@ -1612,6 +1614,8 @@ class ApiKey(WireModel):
     key_id: str
     name: str
     role: Literal["admin", "member", "viewer"] | str
+    pool: str | None = None
+    """It is a pool key: workers may claim runs of this pool with it, and it opens nothing else."""
     masked: str
     """Its first and last characters."""
     principal: RunCreatorInfo
@@ -2187,6 +2191,8 @@ class NewApiKey(WireModel):
     key_id: str
     name: str
     role: Literal["admin", "member", "viewer"] | str
+    pool: str | None = None
+    """It is a pool key: workers may claim runs of this pool with it, and it opens nothing else."""
     masked: str
     """Its first and last characters."""
     principal: RunCreatorInfo

@@ -757,6 +757,8 @@ class ApiKeyFields(TypedDict, total=False):
     """What it is called, and a new user with it."""
     role: Literal["admin", "member", "viewer"] | None
     """Default: member."""
+    pool: str | None
+    """It is a pool key: workers claim runs of this pool with it, and it opens nothing else."""
     expires_at: datetime | str | None
     """When it ends by itself; default: never."""
     agent_identity_uid: str | None

@@ -61,7 +61,7 @@ export const ACCESS_ROUTES = {
     path: '/api-keys/{key_id}/rotate',
     summary: 'Rotate an API key',
     description:
-      'Makes a key in place of another: of the same principal, role, name and expiry. Everybody may rotate the keys of the own principal, up to the own role; admins all.',
+      'Makes a key in place of another: of the same principal, role, pool, name and expiry. Everybody may rotate the keys of the own principal, up to the own role; admins all.',
     tag: 'Access',
     for_viewers: true,
     params: KeyParams,

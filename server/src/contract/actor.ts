@@ -13,6 +13,8 @@ export interface Actor {
   is_identity?: true
   /** A visitor, who has no key: sees this run and nothing else. `key_id` is that of the visit then. */
   only_run_id?: string
+  /** The key is a pool's workers': it opens nothing but the workers' routes. */
+  pool?: string
 }
 
 const RANK: Record<Role, number> = { viewer: 0, member: 1, admin: 2 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Role } from './actor.ts'
 import { PageInfo, paging } from './page-info.ts'
+import { PoolName } from './pool.ts'
 import { RunCreatorInfo } from './run.ts'
 import { uuid } from './run-id.ts'
 import { shownOnce } from './shown-once.ts'
@@ -26,6 +27,10 @@ export const CreateApiKeyRequest = z
     principal_id: PrincipalId.optional().meta({
       description: 'It is one more key of this user or identity. Default: of the caller.',
     }),
+    pool: PoolName.min(1).optional().meta({
+      description:
+        'It is a pool key: workers may claim runs of this pool with it, and it opens nothing else. Its role is `viewer`.',
+    }),
     new_user: z.boolean().optional().meta({ description: 'true: it is the first key of a new user.' }),
   })
   .refine(
@@ -33,6 +38,7 @@ export const CreateApiKeyRequest = z
       [agent_identity_uid !== undefined, principal_id !== undefined, new_user].filter(Boolean).length <= 1,
     'must have at most one of agent_identity_uid, principal_id and new_user',
   )
+  .refine(({ role, pool }) => role === undefined || pool === undefined, 'must not have role and pool')
   .meta({ id: 'CreateApiKeyRequest' })
 export type CreateApiKeyRequest = z.infer<typeof CreateApiKeyRequest>
 
@@ -51,6 +57,10 @@ export const ApiKey = z
     key_id: z.string(),
     name: z.string(),
     role: Role,
+    pool: z.string().optional().meta({
+      description:
+        'It is a pool key: workers may claim runs of this pool with it, and it opens nothing else.',
+    }),
     masked: z.string().meta({ description: 'Its first and last characters.' }),
     principal: RunCreatorInfo.meta({ description: 'Whose it is.' }),
     active: z.boolean().meta({ description: 'It works now.' }),

@@ -3,14 +3,9 @@ import { CredentialStrategy, HarnessConfig, InferenceProviders } from './agent-c
 import { boundedRecord } from './bounded-record.ts'
 import { EnvironmentReference } from './environment-name.ts'
 import { MAX_PAGE, PageInfo, paging } from './page-info.ts'
+import { PoolName } from './pool.ts'
 import { RunCreatorInfo } from './run.ts'
 import { Timestamp } from './timestamp.ts'
-
-const PoolName = z
-  .string()
-  .max(128)
-  .trim()
-  .regex(/^[A-Za-z0-9._-]*$/, 'must be made of A-Z, a-z, 0-9, ".", "_", "-"')
 
 const AgentType = z.enum(['FOREMAN', 'TRIAGE', 'SPEC', 'IMPLEMENT', 'REVIEW', 'VERIFY', 'CUSTOM'])
 const text = (max: number, description: string) =>

@@ -1,6 +1,12 @@
 import { z } from 'zod'
 import { PageInfo, paging } from './page-info.ts'
 
+export const PoolName = z
+  .string()
+  .max(128)
+  .trim()
+  .regex(/^[A-Za-z0-9._-]*$/, 'must be made of A-Z, a-z, 0-9, ".", "_", "-"')
+
 export const Pool = z
   .object({
     name: z.string().meta({ description: 'What `config.worker_host` of a run says.' }),

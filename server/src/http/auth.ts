@@ -30,6 +30,9 @@ export interface Authenticator {
   refuse(request: FastifyRequest, detail: string): Promise<never>
 }
 
+const POOL_KEY =
+  'This is a pool key: workers claim runs with it (runyard worker --server), and it opens nothing else. Use an API key here.'
+
 /** Why nobody is known. */
 interface Refusal {
   refusal: string
@@ -88,6 +91,7 @@ export function createAuthenticator(db: Db, settings: { readonly public_url: str
     refuse,
     authenticate: async (request) => {
       const found = await find(request)
+      if ('pool' in found) throw new AppError('not_authorized', POOL_KEY)
       if (!('refusal' in found)) return found
       if (found.is_harmless) throw unauthenticated(found.refusal)
       return refuse(request, found.refusal)

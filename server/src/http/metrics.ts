@@ -3,7 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type Counts, readCounts } from '../store/counts.ts'
-import { isCutShort, isUnavailable, type Store } from '../store/db.ts'
+import type { Store } from '../store/db.ts'
+import { isCutShort, isUnavailable } from '../store/faults.ts'
 import { watchEventLoop } from '../watchdog/event-loop.ts'
 
 /** What was read of the database is good for so long, */

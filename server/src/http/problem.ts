@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { AppError, ERRORS, type ErrorBody } from '../contract/error.ts'
-import { toAppError } from '../store/db.ts'
+import { toAppError } from '../store/faults.ts'
 import { ANSWER_HEADERS } from './answer-headers.ts'
 import { readCallerLeft } from './caller-left.ts'
 

@@ -9,6 +9,7 @@ import type {
   ListRepositoriesResponse,
 } from '../contract/repository.ts'
 import { readRepositoryName, toHttps } from '../contract/repository-address.ts'
+import { gitCredentialOf } from '../contract/secret.ts'
 import type { GitCredential } from '../gateway/gateway.ts'
 import { findCredential } from '../gateway/git-credential.ts'
 import { kindOf } from '../gateway/git-host.ts'
@@ -17,7 +18,7 @@ import { type FoundRepository, listBranches, listRepositories } from '../gateway
 import { openTokens } from '../gateway/git-tokens.ts'
 import { openSecret } from '../sealing/secret-value.ts'
 import { appendAudit } from '../store/audit-log.ts'
-import { gitCredentialOf, readGitSecrets } from '../store/secrets.ts'
+import { readGitSecrets } from '../store/secrets.ts'
 import { RecentAnswers } from './recent-answers.ts'
 import type { RunPullsOptions } from './run-pulls.ts'
 

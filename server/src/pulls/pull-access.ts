@@ -1,11 +1,12 @@
 import type { MergeMethod } from '../contract/pull-request.ts'
+import { gitCredentialOf } from '../contract/secret.ts'
 import type { GitCredential } from '../gateway/gateway.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import { openSecret } from '../sealing/secret-value.ts'
 import type { Store } from '../store/db.ts'
 import { findEnvironment } from '../store/environments.ts'
 import type { RunRow } from '../store/runs.ts'
-import { gitCredentialOf, readSecrets } from '../store/secrets.ts'
+import { readSecrets } from '../store/secrets.ts'
 
 /** With what the pull requests of a run are asked for, as its environment has it now. */
 export interface PullAccess {

@@ -2,7 +2,8 @@ import { AppError } from '../contract/error.ts'
 import { latestDue, nextAfter } from '../intake/cron.ts'
 import type { RunServices } from '../intake/new-run.ts'
 import { createScheduledRun, type Fired, skipped } from '../intake/scheduled-run.ts'
-import { type Db, isCutShort, isLockTimeout, isUnavailable, transact } from '../store/db.ts'
+import { type Db, transact } from '../store/db.ts'
+import { isCutShort, isLockTimeout, isUnavailable } from '../store/faults.ts'
 import {
   advanceSchedule,
   type Clock,

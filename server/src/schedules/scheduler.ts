@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { RunServices } from '../intake/new-run.ts'
 import type { Fired } from '../intake/scheduled-run.ts'
-import { isUnavailable } from '../store/db.ts'
+import { isUnavailable } from '../store/faults.ts'
 import { type Clock, isDue, readDue } from '../store/firings.ts'
 import { now } from '../store/sql-fragments.ts'
 import { DELIVERY_WAITS } from '../store/trigger-deliveries.ts'

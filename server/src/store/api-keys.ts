@@ -11,17 +11,20 @@ import { type Db, transact } from './db.ts'
 import { randomText, toBase62 } from './random-text.ts'
 
 const PREFIX = 'ry_'
+const POOL_PREFIX = 'ryp_'
 const checksum = (body: string): string => toBase62(crc32(body), 6)
 const hashOf = (key: string): Buffer => createHash('sha256').update(key).digest()
 
-/** `ry_` + 40 random characters + a checksum of 6, so that scanners and typos are told without a look-up. */
-function newKey(): string {
+/** `ry_` + 40 random characters + a checksum of 6, so that scanners and typos are told without a look-up; a pool key begins with `ryp_`. */
+function newKey(pool: string | null): string {
   const body = randomText(40)
-  return `${PREFIX}${body}${checksum(body)}`
+  return `${pool === null ? PREFIX : POOL_PREFIX}${body}${checksum(body)}`
 }
 
-export const isWellFormedKey = (key: string): boolean =>
-  /^ry_[A-Za-z0-9]{46}$/.test(key) && checksum(key.slice(3, 43)) === key.slice(43)
+export function isWellFormedKey(key: string): boolean {
+  const [, body = '', sum] = /^ryp?_([A-Za-z0-9]{40})([A-Za-z0-9]{6})$/.exec(key) ?? []
+  return sum !== undefined && checksum(body) === sum
+}
 
 /** A key as it is given out: the text is returned here and never again; only its hash is stored. */
 export interface NewKey {
@@ -33,14 +36,16 @@ export interface NewKey {
 export interface KeyOptions {
   name: string
   role: Role
+  /** A pool key: its role is `viewer`. */
+  pool?: string | undefined
   expires_at?: Date
   /** The key that allowed the login which this one is for: it goes when that is revoked. */
   granted_by?: string
 }
 
 /** The columns of a key that is made now, but for whose it is and what it may do. */
-function makeKey(): { api_key: string; key_id: string; key_hash: Buffer; masked: string } {
-  const api_key = newKey()
+function makeKey(pool: string | null): { api_key: string; key_id: string; key_hash: Buffer; masked: string } {
+  const api_key = newKey(pool)
   const masked = `${api_key.slice(0, 7)}…${api_key.slice(-4)}`
   return { api_key, key_id: uuidv7(), key_hash: hashOf(api_key), masked }
 }
@@ -50,15 +55,16 @@ export async function createPrincipalWithKey(
   db: Db,
   options: KeyOptions & { type?: 'user' | 'service_account'; max_running?: number },
 ): Promise<NewKey> {
-  const { api_key, key_id, key_hash, masked } = makeKey()
+  const pool = options.pool ?? null
+  const { api_key, key_id, key_hash, masked } = makeKey(pool)
   const principal_id = uuidv7()
   await sql`
     with owner as (
       insert into principals (principal_id, type, display_name, max_running)
       values (${principal_id}, ${options.type ?? 'user'}, ${options.name}, ${options.max_running ?? 1000}::int)
       returning principal_id)
-    insert into api_keys (key_id, key_hash, principal_id, name, role, masked, expires_at)
-    select ${key_id}, ${key_hash}, principal_id, ${options.name}, ${options.role},
+    insert into api_keys (key_id, key_hash, principal_id, name, role, pool, masked, expires_at)
+    select ${key_id}, ${key_hash}, principal_id, ${options.name}, ${options.role}, ${pool}::text,
       ${masked}, ${options.expires_at ?? null}::timestamptz from owner`.execute(db)
   return { api_key, key_id, principal_id }
 }
@@ -67,13 +73,19 @@ export async function createPrincipalWithKey(
 export async function addKey(
   db: Db,
   principal_id: string,
-  { name, role, expires_at, granted_by }: KeyOptions,
+  {
+    name,
+    role,
+    pool = null,
+    expires_at,
+    granted_by,
+  }: Omit<KeyOptions, 'pool'> & { pool?: string | null | undefined },
 ): Promise<NewKey | null> {
   if (!isUuid(principal_id)) return null
-  const { api_key, key_id, key_hash, masked } = makeKey()
+  const { api_key, key_id, key_hash, masked } = makeKey(pool)
   const added = await sql`
-    insert into api_keys (key_id, key_hash, principal_id, name, role, masked, expires_at, granted_by)
-    select ${key_id}, ${key_hash}, principal_id, ${name}, ${role}, ${masked}, ${expires_at ?? null}::timestamptz,
+    insert into api_keys (key_id, key_hash, principal_id, name, role, pool, masked, expires_at, granted_by)
+    select ${key_id}, ${key_hash}, principal_id, ${name}, ${role}, ${pool}::text, ${masked}, ${expires_at ?? null}::timestamptz,
       ${granted_by ?? null}::uuid
     from principals where principal_id = ${principal_id} and not disabled returning 1`.execute(db)
   return added.rows.length > 0 ? { api_key, key_id, principal_id } : null
@@ -88,7 +100,7 @@ export async function findPrincipalNamed(db: Db, name: string): Promise<string |
 }
 
 /**
- * Makes a key in place of another: of the same principal, role, name and expiry. The old one is revoked at once, or ends
+ * Makes a key in place of another: of the same principal, role, pool, name and expiry. The old one is revoked at once, or ends
  * after `grace_ms`; the one that it had replaced ends now. `null` when it is not active, or, with `once`, was replaced before. One statement, so that of two at once
  * without grace, or with `once`, one finds it done.
  */
@@ -97,8 +109,9 @@ export async function rotateKey(
   old_key_id: string,
   { grace_ms = 0, once = false }: { grace_ms?: number; once?: boolean } = {},
 ): Promise<NewKey | null> {
-  if (!isUuid(old_key_id)) return null
-  const { api_key, key_id, key_hash, masked } = makeKey()
+  const old = await findKey(db, old_key_id)
+  if (!old) return null
+  const { api_key, key_id, key_hash, masked } = makeKey(old.pool)
   const until = sql`clock_timestamp() + ${grace_ms}::double precision * interval '1 millisecond'`
   const end =
     grace_ms > 0 ? sql`grace_until = least(k.grace_until, ${until})` : sql`revoked_at = clock_timestamp()`
@@ -107,12 +120,12 @@ export async function rotateKey(
       update api_keys k set ${end} from principals p
       where k.key_id = ${old_key_id} and p.principal_id = k.principal_id and ${activeKey}
         ${once ? sql`and k.grace_until is null` : sql``}
-      returning k.principal_id, k.name, k.role, k.expires_at, k.replaces, k.granted_by),
+      returning k.principal_id, k.name, k.role, k.pool, k.expires_at, k.replaces, k.granted_by),
     -- One grace at a time: else whoever has an old key goes on with it for as long as keys are rotated.
     ended as (
       update api_keys b set revoked_at = clock_timestamp() from old where b.key_id = old.replaces and b.revoked_at is null)
-    insert into api_keys (key_id, key_hash, principal_id, name, role, masked, expires_at, replaces, granted_by)
-    select ${key_id}, ${key_hash}, principal_id, name, role, ${masked}, expires_at, ${old_key_id}::uuid, granted_by from old
+    insert into api_keys (key_id, key_hash, principal_id, name, role, pool, masked, expires_at, replaces, granted_by)
+    select ${key_id}, ${key_hash}, principal_id, name, role, pool, ${masked}, expires_at, ${old_key_id}::uuid, granted_by from old
     returning principal_id`.execute(db)
   const row = rotated.rows[0]
   return row ? { api_key, key_id, principal_id: row.principal_id } : null
@@ -128,10 +141,11 @@ export const activeKey = sql<boolean>`${validKey} and not p.disabled`
 /** The order of keys `k` by what they may do. */
 export const HIGHEST_FIRST = sql`array_position(array['admin', 'member', 'viewer'], k.role)`
 
-export type FoundActor = Omit<Actor, 'is_identity'> & { is_identity: boolean }
+export type FoundActor = Omit<Actor, 'is_identity' | 'pool'> & { is_identity: boolean; pool?: string | null }
 
-export const toActor = ({ is_identity, ...actor }: FoundActor): Actor => ({
+export const toActor = ({ is_identity, pool = null, ...actor }: FoundActor): Actor => ({
   ...actor,
+  ...(pool === null ? {} : { pool }),
   ...(is_identity ? { is_identity: true } : {}),
 })
 
@@ -141,7 +155,7 @@ export const toActor = ({ is_identity, ...actor }: FoundActor): Actor => ({
  */
 export async function findActor(db: Db, api_key: string): Promise<Actor | null> {
   const found = await sql<FoundActor & { stale: boolean }>`
-    select k.principal_id, k.key_id, k.role, p.type = 'service_account' as is_identity,
+    select k.principal_id, k.key_id, k.role, k.pool, p.type = 'service_account' as is_identity,
       coalesce(k.last_used_at < clock_timestamp() - interval '1 minute', true) as stale
     from api_keys k join principals p using (principal_id)
     where k.key_hash = ${hashOf(api_key)} and ${activeKey}`.execute(db)
@@ -170,7 +184,7 @@ export async function readActor(db: Db, key_id: string): Promise<Actor | null> {
 export async function readStanding(db: Db, principal_id: string): Promise<Actor> {
   const found = await sql<{ role: Role | null; is_identity: boolean }>`
     select p.type = 'service_account' as is_identity, (
-      select k.role from api_keys k where k.principal_id = p.principal_id and ${activeKey}
+      select k.role from api_keys k where k.principal_id = p.principal_id and k.pool is null and ${activeKey}
       order by ${HIGHEST_FIRST} limit 1) as role
     from principals p where p.principal_id = ${principal_id}::uuid`.execute(db)
   const [row] = found.rows
@@ -188,6 +202,8 @@ export interface KeyListing {
   principal_type: RunCreatorInfo['type']
   name: string
   role: Role
+  /** Of a pool key. */
+  pool: string | null
   masked: string
   created_at: Date
   expires_at: Date | null
@@ -200,7 +216,7 @@ export interface KeyListing {
   active: boolean
 }
 
-const LISTED = sql`k.key_id, k.principal_id, p.display_name as principal_name, p.type as principal_type, k.name, k.role,
+const LISTED = sql`k.key_id, k.principal_id, p.display_name as principal_name, p.type as principal_type, k.name, k.role, k.pool,
   k.masked, k.created_at, k.expires_at, k.grace_until, k.replaces, k.last_used_at, k.revoked_at, ${activeKey} as active`
 const FROM = sql`from api_keys k join principals p using (principal_id)`
 

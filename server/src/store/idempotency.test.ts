@@ -8,7 +8,7 @@ import { onEitherDatabase } from '../../test/support/databases.ts'
 import { addPrincipal, newRun } from '../../test/support/stored.ts'
 import { AppError } from '../contract/error.ts'
 import type { Store } from './db.ts'
-import { toAppError } from './db.ts'
+import { toAppError } from './faults.ts'
 import { hashBody, type IdempotencyKey, once, onceOutside, readAnswer, removeOldKeys } from './idempotency.ts'
 import { insertRun } from './new-runs.ts'
 

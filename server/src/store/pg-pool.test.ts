@@ -7,7 +7,8 @@ import { until } from '../../test/support/cluster.ts'
 import { createDatabase, stopTestServer } from '../../test/support/databases.ts'
 import { findPostgres } from '../../test/support/postgres-server.ts'
 import { startSilentProxy } from '../../test/support/silent-proxy.ts'
-import { type Db, isUnavailable, openPostgres, type PostgresOptions, toAppError } from './db.ts'
+import { type Db, openPostgres, type PostgresOptions } from './db.ts'
+import { isUnavailable, toAppError } from './faults.ts'
 
 const skip = findPostgres() || process.env.RUNYARD_TEST_POSTGRES ? false : 'PostgreSQL is not installed'
 /** Generous for a statement that is answered, soon over for one that is not. */

@@ -22,7 +22,7 @@ const selectPeople = (condition: RawBuilder<unknown>): RawBuilder<PrincipalRow> 
   select p.principal_id as uid, p.display_name, p.disabled, p.created_at, held.keys, held.role, held.last_used_at
   from principals p cross join lateral (
     select count(*) filter (where ${validKey})::int as keys, max(k.last_used_at) as last_used_at,
-      (array_agg(k.role order by ${HIGHEST_FIRST}) filter (where ${validKey}))[1] as role
+      (array_agg(k.role order by ${HIGHEST_FIRST}) filter (where ${validKey} and k.pool is null))[1] as role
     from api_keys k where k.principal_id = p.principal_id) held
   where p.type = 'user' and ${condition}`
 

@@ -44,12 +44,6 @@ export interface SecretRow extends SecretKey {
   registry: RegistryAccess | null
 }
 
-/** What a secret with `git` is for a git host, by its value. */
-export const gitCredentialOf = (name: string, git: GitAccess, secret: string) => ({
-  ...{ name, secret, host: git.host, repositories: git.repositories ?? null },
-  ...{ username: git.username ?? null, read_only: git.read_only ?? false, app: git.app ?? null },
-})
-
 export const secretKeyOf = (actor: Actor, name: string, scope: SecretScope = 'Team'): SecretKey => ({
   scope,
   owner_id: scope === 'User' ? actor.principal_id : null,

@@ -14,7 +14,8 @@ const GIVEN_LIFETIME = 24 * 3600
 export async function findKeyToSignIn(db: Db, principal_id: string): Promise<string | null> {
   const found = await sql<{ key_id: string }>`
     select k.key_id from api_keys k join principals p using (principal_id)
-    where k.principal_id = ${principal_id}::uuid and p.type = 'user' and ${activeKey} and k.grace_until is null
+    where k.principal_id = ${principal_id}::uuid and p.type = 'user' and k.pool is null and ${activeKey}
+      and k.grace_until is null
     order by ${HIGHEST_FIRST}, k.key_id desc limit 1`.execute(db)
   return found.rows[0]?.key_id ?? null
 }

@@ -14,7 +14,7 @@ import {
   UNFINISHED_STATES,
   WORKING_STATES,
 } from '../contract/state.ts'
-import { type Db, isUnavailable } from './db.ts'
+import type { Db } from './db.ts'
 import {
   askForDebugTurn,
   endLostDebugTurns,
@@ -24,6 +24,7 @@ import {
   openWindow,
   type SessionEnd,
 } from './debug-turns.ts'
+import { isUnavailable } from './faults.ts'
 import { telling } from './hint.ts'
 import { held, type Lease } from './leases.ts'
 import { changeOrRefuse, refusalOfEnded, visibleTo } from './runs.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { isUnavailable } from '../store/db.ts'
+import { isUnavailable } from '../store/faults.ts'
 import type { Question, Watch } from '../store/watch.ts'
 
 const LOOK_MS = 500

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { AppError } from '../contract/error.ts'
+import { gitCredentialOf } from '../contract/secret.ts'
 import type { CheckedFetch } from '../gateway/checked-fetch.ts'
 import type { GitCredential, GitHostKind } from '../gateway/gateway.ts'
 import { GitHostFailure } from '../gateway/git-host-api.ts'
@@ -10,7 +11,7 @@ import { openSecret } from '../sealing/secret-value.ts'
 import { appendAudit } from '../store/audit-log.ts'
 import type { Store } from '../store/db.ts'
 import { readPushes } from '../store/pushes.ts'
-import { gitCredentialOf, readSecrets } from '../store/secrets.ts'
+import { readSecrets } from '../store/secrets.ts'
 import {
   type DueReply,
   handBackReply,

@@ -1,11 +1,10 @@
 import { uptime } from 'node:os'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import type { SandboxRef } from '../sandbox/sandbox.ts'
-import { QUICK } from '../store/connection-limits.ts'
-import { isUnavailable, openPostgres } from '../store/db.ts'
-import { beat } from '../store/leases.ts'
+import { isUnavailable } from '../store/faults.ts'
+import { BEAT_MS, SILENCE_MS } from '../store/lease-times.ts'
 import type { Warden } from './context.ts'
-import { BEAT_MS, SILENCE_MS } from './sweep.ts'
+import type { HeartPlan, OpenHeart } from './control-plane.ts'
 import { spawnWarden } from './warden.ts'
 
 /** How often the worker's event loop shows the beat thread that it runs. */
@@ -19,7 +18,7 @@ const STANDSTILL_MS = SILENCE_MS - BEAT_MS
 
 interface ThreadData {
   beat_thread: true
-  database_url: string
+  heart: HeartPlan
   worker_id: string
   warden_argv: string[]
   /** When the event loop last ran: milliseconds of the machine's uptime. */
@@ -93,13 +92,9 @@ export async function startBeats(
   }
 }
 
-function runThread(data: ThreadData): void {
-  const store = openPostgres({
-    url: data.database_url,
-    max: 1,
-    application_name: 'runyard-beat',
-    limits: QUICK,
-  })
+async function runThread(data: ThreadData): Promise<void> {
+  const { openHeart } = (await import(data.heart.module)) as { openHeart: OpenHeart }
+  const heart = openHeart(data.heart.options)
   const warden = spawnWarden(data.warden_argv)
   const report = (message: Report) => parentPort?.postMessage(message)
   let timer: NodeJS.Timeout | undefined
@@ -116,7 +111,7 @@ function runThread(data: ThreadData): void {
       report({ lost: reason, declared })
     }
     await warden.close()
-    await store.close()
+    await heart.close()
     parentPort?.close()
   }
 
@@ -130,8 +125,8 @@ function runThread(data: ThreadData): void {
     }
     const began = uptime()
     try {
-      if (!(await beat(store.db, data.worker_id))) return await end('the worker was declared lost', true)
-      // Counted from before the beat was sent: that is when the database may have seen it.
+      if (!(await heart.beat(data.worker_id))) return await end('the worker was declared lost', true)
+      // Counted from before the beat was sent: that is when the control plane may have seen it.
       warden.stamp(began)
       if (!beating) warden.ready.then(() => report({ beating: true }))
       beating = true

@@ -1,6 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { claimRuns } from '../store/leases.ts'
-import { markDisk } from '../store/workers.ts'
 import type { WorkerContext } from './context.ts'
 import type { Executions } from './executions.ts'
 
@@ -90,7 +88,7 @@ export class Claims {
     this.#count += 1
     try {
       const worker = { worker_id: this.#worker_id, pool: this.#context.settings.pool }
-      const claimed = await claimRuns(this.#context.store.db, worker, n)
+      const claimed = await this.#context.plane.claim(worker, n)
       for (const lease of claimed) this.#executions.start(lease)
       return claimed.length
     } catch (error) {
@@ -105,7 +103,7 @@ export class Claims {
     const full = performance.now() < this.#resting_until || !(await this.#context.disk.hasRoom())
     if (full !== this.#full) {
       if (full) this.#onFull()
-      const told = await markDisk(this.#context.store.db, this.#worker_id, full).then(
+      const told = await this.#context.plane.markDisk(this.#worker_id, full).then(
         () => true,
         () => false,
       )

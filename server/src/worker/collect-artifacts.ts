@@ -82,7 +82,7 @@ export async function collectArtifacts(
 
 /** Stores one file with its row; returns the bytes that the run keeps more than before. */
 async function keep(
-  { blobs, watch }: WorkerContext,
+  { plane: { blobs } }: WorkerContext,
   store: FencedStore,
   sandbox: Sandbox,
   file: { name: string; filepath: string; known: ReadonlyMap<string, string>; room: number },
@@ -105,7 +105,7 @@ async function keep(
   const mime_type = await readContentType(head, filename)
   const artifact_type = /^image\/(png|jpeg|webp)$/.test(mime_type) ? 'SCREENSHOT' : 'FILE'
   await store.insertArtifact({ ...stored, artifact_type, filename, filepath, mime_type })
-  watch.touchLog(run_id)
+  store.touch()
   return size_bytes
 }
 

@@ -1,4 +1,3 @@
-import type { Blobs } from '../blobs/blobs.ts'
 import type { EventData } from '../contract/event.ts'
 import type { ImagePolicy } from '../contract/image.ts'
 import type { LimitMaxima } from '../contract/limits.ts'
@@ -11,7 +10,6 @@ import type {
   ReservedWay,
 } from '../gateway/gateway.ts'
 import type { Harness, Outcome, Tool } from '../harness/harness.ts'
-import type { ChildRequest, Refused } from '../harness/tool-services.ts'
 import type {
   EgressPolicy,
   Sandbox,
@@ -21,10 +19,7 @@ import type {
   SandboxRef,
   WarmSandbox,
 } from '../sandbox/sandbox.ts'
-import type { Keyring } from '../sealing/keyring.ts'
-import type { Store } from '../store/db.ts'
-import type { Lease } from '../store/leases.ts'
-import type { Watch } from '../store/watch.ts'
+import type { ControlPlane } from './control-plane.ts'
 
 /** The warden as a worker sees it: what it watches is frozen when beats fail and killed when the worker goes. */
 export interface Warden {
@@ -48,18 +43,9 @@ export interface Logger {
   error(fields: object, message: string): void
 }
 
-/** Creates a run below the one that is held, once for each key however often it is asked. */
-export type SpawnRun = (
-  lease: Lease,
-  request: ChildRequest,
-  key: string,
-) => Promise<{ run_id: string } | Refused>
-
 /** What every execution of a worker shares. */
 export interface WorkerContext {
-  store: Store
-  watch: Watch
-  blobs: Blobs
+  plane: ControlPlane
   backend: SandboxBackend
   /** Others that may have been used here before; only what they left is removed, and nobody waits for that. */
   openFormerBackends(): Promise<readonly SandboxBackend[]>
@@ -68,8 +54,6 @@ export interface WorkerContext {
   default_harness: string
   /** What agents can do, by name. */
   tools: ReadonlyMap<string, Tool>
-  /** Absent: agents create no runs. */
-  spawnRun?: SpawnRun
   warden: Warden
   warm: { take(kind: SandboxKind): Reserve | null }
   gateway: Pick<Gateway, 'open' | 'reserve'>
@@ -97,7 +81,6 @@ export interface WorkerSettings {
   max_idle: number
   /** Sandboxes made in advance of each kind that is in use; 0: none. */
   warm: number
-  seal_key: Keyring
   /** The widest egress an environment may ask for. */
   egress: EgressPolicy
   /** Hosts that sandboxes may reach although they have no public address, once an environment allows them. */

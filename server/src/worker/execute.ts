@@ -75,8 +75,7 @@ export class Execution {
     // An attempt before may have been lost between its last step and what follows it.
     this.#worked = lease.attempt > 1
     const writing = this.#stopping.from('shutdown')
-    const { watch } = context
-    this.#store = new FencedStore({ db: context.store.db, watch }, lease, {
+    this.#store = new FencedStore(context.plane.hold(lease), {
       ...{ writing, owning: this.#stopping.from('lost') },
     })
     this.#writer = createEventWriter(this.#store, {
@@ -477,7 +476,7 @@ export class Execution {
         this.stop('shutdown')
       },
       sandbox: () => this.#held.made,
-      blobs: this.#context.blobs,
+      blobs: this.#context.plane.blobs,
     })
   }
 
@@ -493,6 +492,6 @@ export class Execution {
   }
 
   #touch(): void {
-    this.#context.watch.touchLog(this.run_id)
+    this.#store.touch()
   }
 }

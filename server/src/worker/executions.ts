@@ -35,7 +35,7 @@ export class Executions {
 
   start(lease: Lease): void {
     const execution = new Execution(this.#context, lease, this.#hooks)
-    const stopListening = this.#context.watch.onOrder(lease.run_id, this.#hooks.onOrder)
+    const stopListening = this.#context.plane.hints.onOrder(lease.run_id, this.#hooks.onOrder)
     this.#living.set(lease.run_id, execution)
     this.#unreleased.delete(lease.run_id)
     execution.done.then((released) => {

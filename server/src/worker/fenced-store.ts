@@ -2,152 +2,87 @@ import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { ResolvedRun } from '../contract/run.ts'
 import type { EnvironmentSkills } from '../contract/skill.ts'
 import type { UserMessage } from '../harness/harness.ts'
-import {
-  type ArtifactRow,
-  countArtifacts,
-  findArtifactOf,
-  insertArtifact,
-  type NewArtifact,
-  readArtifactHashes,
-} from '../store/artifacts.ts'
-import {
-  type AwaitedAttachment,
-  markAttachmentWritten,
-  readAwaitedAttachments,
-  readKeptBytes,
-} from '../store/attachments.ts'
-import { noteSecrets } from '../store/audit-log.ts'
-import { type ChildRow, listChildren, readLastMessage } from '../store/child-runs.ts'
-import type { Db } from '../store/db.ts'
-import { type Diff, findDiff, insertDiff, readTurn } from '../store/diffs.ts'
-import { type EnvironmentRow, findEnvironment, markSetup } from '../store/environments.ts'
-import {
-  appendEvents,
-  type OpenMessage,
-  readAskedModel,
-  readHistory,
-  readLogPages,
-  readOwnHistory,
-  writeOpenMessages,
-} from '../store/events.ts'
-import { deliverFollowups } from '../store/followups.ts'
-import { writeHarnessState } from '../store/harness-state.ts'
-import { acknowledgeInterrupt, type Lease, releaseRun } from '../store/leases.ts'
-import { putPlan } from '../store/plans.ts'
-import {
-  deletePreparedWorkspace,
-  insertPreparedWorkspace,
-  type PreparedWorkspace,
-  usePreparedWorkspace,
-} from '../store/prepared-workspaces.ts'
-import { endPullTurn, takePullTurn } from '../store/pull-turns.ts'
-import {
-  type Files,
-  findPushedPulls,
-  type NewPush,
-  type Push,
-  type PushedPull,
-  readPushes,
-  recordPush,
-} from '../store/pushes.ts'
-import { type RunReference, readReferenceUrls, recordReference } from '../store/run-references.ts'
-import { findRun, type RunRow, readRuns } from '../store/runs.ts'
-import { type NewSandbox, readSandbox, recordSandbox, type SandboxRow } from '../store/sandboxes.ts'
-import { readSecrets, type SecretRow } from '../store/secrets.ts'
-import { recordSkills } from '../store/skills.ts'
-import {
-  confirmSnapshot,
-  findSnapshot,
-  insertSnapshot,
-  type NewSnapshot,
-  readMoment,
-  removeOlderSnapshots,
-  type SnapshotMoment,
-  type SnapshotRow,
-} from '../store/snapshots.ts'
-import { type Ending, finishRun, requeueRun, startRun } from '../store/transitions.ts'
-import { recordTurnEnd, type WorkspaceEnd } from '../store/turn-ends.ts'
-import type { Watch } from '../store/watch.ts'
-import { hasOtherWorker } from '../store/workers.ts'
+import type { ArtifactRow, NewArtifact } from '../store/artifacts.ts'
+import type { AwaitedAttachment } from '../store/attachments.ts'
+import type { ChildRow } from '../store/child-runs.ts'
+import type { Diff } from '../store/diffs.ts'
+import type { EnvironmentRow } from '../store/environments.ts'
+import type { OpenMessage } from '../store/events.ts'
+import type { Lease } from '../store/leases.ts'
+import type { PreparedWorkspace } from '../store/prepared-workspaces.ts'
+import type { Files, NewPush, Push, PushedPull } from '../store/pushes.ts'
+import type { RunReference } from '../store/run-references.ts'
+import type { RunRow } from '../store/runs.ts'
+import type { NewSandbox, SandboxRow } from '../store/sandboxes.ts'
+import type { NewSnapshot, SnapshotMoment, SnapshotRow } from '../store/snapshots.ts'
+import type { Ending } from '../store/transitions.ts'
+import type { WorkspaceEnd } from '../store/turn-ends.ts'
+import type { HeldRun, OpenedValues, UsedSecret } from './held-run.ts'
 import { LeaseLost, retrying } from './lease-lost.ts'
-
-type Told = Pick<Watch, 'takeHint' | 'touchLog'>
 
 /** Whatever comes within this time of a look may as well have come after it. */
 const FRESH_MS = 50
 
 /**
- * One lease's reads and writes. Each statement is fenced and is tried again while the database is away. It tells other processes if it
- * changed a log or a state. It throws `LeaseLost` when the run is not this attempt's any more, or when it is too late: writes end with
- * `writing`, giving the run up with `owning`.
+ * One lease's reads and writes. Each is fenced and is tried again while the control plane is away. It throws `LeaseLost` when the run is
+ * not this attempt's any more, or when it is too late: writes end with `writing`, giving the run up with `owning`.
  */
 export class FencedStore {
-  readonly #db: Db
-  readonly #watch: Told
+  readonly #held: HeldRun
   readonly lease: Lease
   readonly writing: AbortSignal
   readonly #owning: AbortSignal
   /** When an append saw that nothing waited. */
   #saw_nothing = Number.NEGATIVE_INFINITY
 
-  constructor(
-    { db, watch }: { db: Db; watch: Told },
-    lease: Lease,
-    signals: { writing: AbortSignal; owning: AbortSignal },
-  ) {
-    this.#db = db
-    this.#watch = watch
-    this.lease = lease
+  constructor(held: HeldRun, signals: { writing: AbortSignal; owning: AbortSignal }) {
+    this.#held = held
+    this.lease = held.lease
     this.writing = signals.writing
     this.#owning = signals.owning
   }
 
-  async readRun(): Promise<RunRow | undefined> {
-    const [run] = await this.#write(() => readRuns(this.#db, [this.lease.run_id]))
-    return run
+  readRun(): Promise<RunRow | undefined> {
+    return this.#write(() => this.#held.readRun())
   }
 
   /** No lease guards these: whoever prepared the same says the same. */
   usePreparedWorkspace(key: string): Promise<PreparedWorkspace | null> {
-    return this.#write(() => usePreparedWorkspace(this.#db, key))
+    return this.#write(() => this.#held.usePreparedWorkspace(key))
   }
 
   insertPreparedWorkspace(prepared: PreparedWorkspace, max_bytes: number): Promise<string[]> {
-    return this.#write(() => insertPreparedWorkspace(this.#db, prepared, max_bytes))
+    return this.#write(() => this.#held.insertPreparedWorkspace(prepared, max_bytes))
   }
 
   deletePreparedWorkspace(blob_key: string): Promise<void> {
-    return this.#write(() => deletePreparedWorkspace(this.#db, blob_key))
+    return this.#write(() => this.#held.deletePreparedWorkspace(blob_key))
   }
 
   /** What the conversation held when the run was created. */
-  readContext({ context }: RunRow): Promise<RunEvent[]> {
-    return this.#write(() => readHistory(this.#db, context))
+  readContext(run: RunRow): Promise<RunEvent[]> {
+    return this.#write(() => this.#held.readContext(run))
   }
 
   /** The run's own log. */
   readHistory(): Promise<RunEvent[]> {
-    return this.#write(() => readOwnHistory(this.#db, this.lease.run_id))
+    return this.#write(() => this.#held.readHistory())
   }
 
   /** The run's config with the model that goes on with it: the log may know a later one. */
   async readConfig({ config }: RunRow): Promise<RunRow['config']> {
-    const model_id = await this.#write(() => readAskedModel(this.#db, this.lease.run_id))
+    const model_id = await this.#write(() => this.#held.readAskedModel())
     return model_id === null ? config : { ...config, model_id, harness: { ...config.harness, model_id } }
   }
 
   /** `sandbox`: the one that is used, where that is not recorded yet. */
   async start(resolved: ResolvedRun, sandbox?: NewSandbox): Promise<void> {
-    await this.#telling((hint) =>
-      this.#owned(() => startRun(this.#db, this.lease, resolved, { sandbox, hint })),
-    )
+    await this.#owned(() => this.#held.start(resolved, sandbox))
   }
 
   /** With the end of its turn. False: a follow-up came meanwhile, which is to be delivered first. */
   async finish(ending: Ending, turn_end?: WorkspaceEnd): Promise<boolean> {
-    const result = await this.#telling((hint) =>
-      this.#write(() => finishRun(this.#db, this.lease, ending, { turn_end, hint })),
-    )
+    const result = await this.#write(() => this.#held.finish(ending, turn_end))
     // The turn is over whatever becomes of the run.
     if (result !== 'finished' && turn_end) await this.recordTurnEnd(turn_end)
     if (result === 'lost') throw new LeaseLost()
@@ -155,19 +90,17 @@ export class FencedStore {
   }
 
   async acknowledgeInterrupt(sequence: number): Promise<void> {
-    await this.#owned(() => acknowledgeInterrupt(this.#db, this.lease, sequence))
+    await this.#owned(() => this.#held.acknowledgeInterrupt(sequence))
   }
 
   async writeHarnessState(state: Record<string, unknown>): Promise<void> {
-    await this.#owned(() => writeHarnessState(this.#db, this.lease, state))
+    await this.#owned(() => this.#held.writeHarnessState(state))
   }
 
   /** False: the run does not take this attempt's events any more. */
   async appendEvents(batch: number, events: NewEvent[]): Promise<boolean> {
     const asked = performance.now()
-    const appended = await this.#telling((hint) =>
-      this.#write(() => appendEvents(this.#db, this.lease, batch, events, hint)),
-    )
+    const appended = await this.#write(() => this.#held.appendEvents(batch, events))
     this.#saw_nothing = appended === 'stored' ? asked : Number.NEGATIVE_INFINITY
     return appended !== 'lost'
   }
@@ -177,9 +110,9 @@ export class FencedStore {
     return performance.now() - this.#saw_nothing < FRESH_MS
   }
 
-  /** Worth nothing later, so never tried again. */
+  /** The final message replaces them, so a failed write isn't retried. */
   writeOpenMessages(messages: OpenMessage[]): Promise<boolean> {
-    return this.#telling((hint) => writeOpenMessages(this.#db, this.lease, messages, hint))
+    return this.#held.writeOpenMessages(messages)
   }
 
   /**
@@ -190,183 +123,174 @@ export class FencedStore {
     let tries = 0
     return this.#write(async () => {
       tries += 1
-      const delivery = await deliverFollowups(this.#db, this.lease)
+      const delivery = await this.#held.deliverFollowups()
       if (delivery === 'lost') throw new LeaseLost()
       const interrupt = 'interrupt' in delivery ? delivery.interrupt : null
-      if (tries > 1) return { messages: await this.#readDelivered(since), interrupt }
+      if (tries > 1) return { messages: await this.#held.readMessagesSince(since), interrupt }
       return { messages: 'messages' in delivery ? delivery.messages : [], interrupt }
     })
   }
 
-  async #readDelivered(since: number): Promise<UserMessage[]> {
-    const messages: UserMessage[] = []
-    for await (const events of readLogPages(this.#db, this.lease.run_id, since))
-      messages.push(...events.filter((event) => event.type === 'message.user'))
-    return messages
-  }
-
   /** Attachments that the workspace does not hold yet. */
   readAwaitedAttachments(): Promise<AwaitedAttachment[]> {
-    return this.#write(() => readAwaitedAttachments(this.#db, this.lease.run_id))
+    return this.#write(() => this.#held.readAwaitedAttachments())
   }
 
   markAttachmentWritten(attachment_id: string): Promise<void> {
-    return this.#write(() => markAttachmentWritten(this.#db, this.lease, attachment_id))
+    return this.#write(() => this.#held.markAttachmentWritten(attachment_id))
   }
 
   findEnvironment(uid: string): Promise<EnvironmentRow | null> {
-    return this.#write(() => findEnvironment(this.#db, uid))
+    return this.#write(() => this.#held.findEnvironment(uid))
   }
 
-  /** Into the audit log, before any of them is opened. */
-  noteSecrets(names: readonly string[], { run_id, principal_id }: RunRow): Promise<void> {
-    return this.#write(() => noteSecrets(this.#db, { target: run_id, principal_id, names }))
+  /** In clear, those that the run may use; or the names of those that it can't have. */
+  useSecrets(names: readonly string[], run: RunRow): Promise<UsedSecret[] | { missing: string[] }> {
+    return this.#write(() => this.#held.useSecrets(names, run))
   }
 
-  /** Those that the run may use. */
-  readSecrets(names: readonly string[], { run_id, principal_id, scope }: RunRow): Promise<SecretRow[]> {
-    const use = { run_id, principal_id, personal: scope === 'User' }
-    return this.#write(() => readSecrets(this.#db, names, use))
+  openValues(of: { run: RunRow; environment: EnvironmentRow | null }): Promise<OpenedValues> {
+    return this.#write(() => this.#held.openValues(of))
   }
 
   /** Whether the environment could be set up when it was last tried. */
   markSetup(uid: string, failed: boolean): Promise<void> {
-    return this.#write(() => markSetup(this.#db, uid, failed))
+    return this.#write(() => this.#held.markSetup(uid, failed))
   }
 
   /** What its repositories hold for agents, as this run found them. */
   recordSkills(environment: { uid: string; last_updated: Date }, found: EnvironmentSkills): Promise<void> {
-    return this.#write(() => recordSkills(this.#db, environment, found))
+    return this.#write(() => this.#held.recordSkills(environment, found))
   }
 
   /** The sandbox that an attempt before used, wherever it is. */
   readSandbox(): Promise<SandboxRow | null> {
-    return this.#write(() => readSandbox(this.#db, this.lease.run_id))
+    return this.#write(() => this.#held.readSandbox())
   }
 
   async recordSandbox(sandbox: NewSandbox): Promise<void> {
-    await this.#owned(() => recordSandbox(this.#db, this.lease, sandbox))
+    await this.#owned(() => this.#held.recordSandbox(sandbox))
   }
 
   /** The newest snapshot of the run's workspace. */
   findSnapshot(): Promise<SnapshotRow | null> {
-    return this.#write(() => findSnapshot(this.#db, this.lease.run_id))
+    return this.#write(() => this.#held.findSnapshot())
   }
 
   /** Where the run stands. */
   async readMoment(): Promise<SnapshotMoment> {
-    const moment = await this.#write(() => readMoment(this.#db, this.lease))
+    const moment = await this.#write(() => this.#held.readMoment())
     if (!moment) throw new LeaseLost()
     return moment
   }
 
   /** Returns the blobs that no row names any more. */
   async insertSnapshot(snapshot: NewSnapshot, turns: number): Promise<string[]> {
-    const removed = await this.#write(() => insertSnapshot(this.#db, this.lease, snapshot, turns))
+    const removed = await this.#write(() => this.#held.insertSnapshot(snapshot, turns))
     if (!removed) throw new LeaseLost()
     return removed
   }
 
   confirmSnapshot(snapshot_id: string): Promise<void> {
-    return this.#write(() => confirmSnapshot(this.#db, this.lease, snapshot_id))
+    return this.#write(() => this.#held.confirmSnapshot(snapshot_id))
   }
 
   /** Returns the blobs that no row names any more. */
   removeOlderSnapshots(turns: number): Promise<string[]> {
-    return this.#write(() => removeOlderSnapshots(this.#db, this.lease, turns))
+    return this.#write(() => this.#held.removeOlderSnapshots(turns))
   }
 
   recordTurnEnd(workspace: WorkspaceEnd): Promise<void> {
-    return this.#write(() => recordTurnEnd(this.#db, this.lease, workspace))
+    return this.#write(() => this.#held.recordTurnEnd(workspace))
   }
 
-  release(): Promise<{ released: boolean; claimable_in: string | null }> {
-    return this.#telling((hint) => retrying(() => releaseRun(this.#db, this.lease, hint), this.#owning))
+  release(): Promise<{ released: boolean }> {
+    return retrying(() => this.#held.release(), this.#owning)
   }
 
-  requeue(reason: string, counted: boolean): Promise<boolean> {
-    return retrying(() => requeueRun(this.#db, this.lease, reason, counted), this.#owning)
+  requeue(reason: string, counted: boolean, pool: string): Promise<boolean> {
+    return retrying(() => this.#held.requeue(reason, counted, pool), this.#owning)
   }
 
   readArtifactHashes(): Promise<Map<string, string>> {
-    return this.#write(() => readArtifactHashes(this.#db, this.lease.run_id))
+    return this.#write(() => this.#held.readArtifactHashes())
   }
 
   readKeptBytes(): Promise<number> {
-    return this.#write(() => readKeptBytes(this.#db, this.lease.run_id))
+    return this.#write(() => this.#held.readKeptBytes())
   }
 
   async insertArtifact(artifact: NewArtifact): Promise<void> {
-    await this.#owned(() => insertArtifact(this.#db, this.lease, artifact))
+    await this.#owned(() => this.#held.insertArtifact(artifact))
   }
 
   findArtifactOf(filepath: string): Promise<ArtifactRow | null> {
-    return this.#write(() => findArtifactOf(this.#db, this.lease.run_id, filepath))
+    return this.#write(() => this.#held.findArtifactOf(filepath))
   }
 
   countArtifacts(): Promise<number> {
-    return this.#write(() => countArtifacts(this.#db, this.lease.run_id))
+    return this.#write(() => this.#held.countArtifacts())
   }
 
   /** Returns the blob that no row names any more. */
   async putPlan(plan: NewArtifact & { title: string }): Promise<string | null> {
-    const put = await this.#write(() => putPlan(this.#db, this.lease, plan))
+    const put = await this.#write(() => this.#held.putPlan(plan))
     if (!put) throw new LeaseLost()
     return put.replaced
   }
 
   readReferenceUrls(): Promise<Set<string>> {
-    return this.#write(() => readReferenceUrls(this.#db, this.lease.run_id))
+    return this.#write(() => this.#held.readReferenceUrls())
   }
 
   async recordReference(reference: RunReference): Promise<void> {
-    await this.#owned(() => recordReference(this.#db, this.lease, reference))
+    await this.#owned(() => this.#held.recordReference(reference))
   }
 
   /** The newest diff that is kept. */
   findDiff(): Promise<(Diff & { sha256: string }) | null> {
-    return this.#write(() => findDiff(this.#db, this.lease.run_id))
+    return this.#write(() => this.#held.findDiff())
   }
 
   readTurn(): Promise<number> {
-    return this.#write(() => readTurn(this.#db, this.lease.run_id))
+    return this.#write(() => this.#held.readTurn())
   }
 
   async insertDiff(patch: NewArtifact, diff: Diff): Promise<void> {
-    await this.#owned(() => insertDiff(this.#db, this.lease, patch, diff))
+    await this.#owned(() => this.#held.insertDiff(patch, diff))
   }
 
   readPushes(): Promise<Map<string, Push>> {
-    return this.#write(() => readPushes(this.#db, this.lease.run_id))
+    return this.#write(() => this.#held.readPushes())
   }
 
   findPushedPulls(files: Files): Promise<PushedPull[]> {
-    return this.#write(() => findPushedPulls(this.#db, this.lease.run_id, files))
+    return this.#write(() => this.#held.findPushedPulls(files))
   }
 
   takePullTurn(files: Files): Promise<boolean> {
-    return this.#write(() => takePullTurn(this.#db, this.lease, files))
+    return this.#write(() => this.#held.takePullTurn(files))
   }
 
   endPullTurn(files: Files): Promise<void> {
-    return this.#write(() => endPullTurn(this.#db, this.lease, files))
+    return this.#write(() => this.#held.endPullTurn(files))
   }
 
   async recordPush(push: NewPush): Promise<void> {
-    await this.#owned(() => recordPush(this.#db, this.lease, push))
+    await this.#owned(() => this.#held.recordPush(push))
   }
 
   /** Another run, as its principal sees it. */
   findRun(run_id: string, principal_id: string): Promise<RunRow | null> {
-    return this.#write(() => findRun(this.#db, run_id, { principal_id, role: 'member', key_id: '' }))
+    return this.#write(() => this.#held.findRun(run_id, principal_id))
   }
 
   listChildren(run: { run_id: string; principal_id: string }, most: number): Promise<ChildRow[]> {
-    return this.#write(() => listChildren(this.#db, run, most))
+    return this.#write(() => this.#held.listChildren(run, most))
   }
 
   readLastMessage(run_id: string): Promise<string | null> {
-    return this.#write(() => readLastMessage(this.#db, run_id))
+    return this.#write(() => this.#held.readLastMessage(run_id))
   }
 
   /** Work of others at the same database, which is safe to repeat. */
@@ -376,18 +300,12 @@ export class FencedStore {
 
   /** Whether another worker of the pool could do what this one cannot. */
   hasOtherWorker(pool: string): Promise<boolean> {
-    return this.#write(() => hasOtherWorker(this.#db, { worker_id: this.lease.worker_id, pool }))
+    return this.#write(() => this.#held.hasOtherWorker(pool))
   }
 
-  /** Others hear of what is written at its commit, or soon after it. */
-  async #telling<T>(write: (hint: string | null) => Promise<T>): Promise<T> {
-    const { run_id } = this.lease
-    const hint = this.#watch.takeHint({ logged: run_id })
-    try {
-      return await write(hint)
-    } finally {
-      if (hint === null) this.#watch.touchLog(run_id)
-    }
+  /** Tells others that the run's log or files changed. */
+  touch(): void {
+    this.#held.touch()
   }
 
   #write<T>(work: () => Promise<T>): Promise<T> {

@@ -50,7 +50,7 @@ export async function keepChanges(
   }
   let stored: StoredBytes
   try {
-    stored = (await putArtifact(context.blobs, run_id, Readable.from(patch()))).stored
+    stored = (await putArtifact(context.plane.blobs, run_id, Readable.from(patch()))).stored
   } catch (error) {
     if (!(error instanceof BlobsUnavailable)) throw error
     const message = `The changes were not kept. ${error.message}`
@@ -59,12 +59,12 @@ export async function keepChanges(
   const changes = comparison.changes()
   const is_kept = last?.sha256 === stored.sha256 && isDeepStrictEqual(Changes.parse(last), changes)
   if (signal.aborted || is_kept) {
-    await discardBlob(context.blobs, stored.blob_key)
+    await discardBlob(context.plane.blobs, stored.blob_key)
     return
   }
   const turn = await store.readTurn()
   const filename = `changes-${turn}.patch`
   const file = { artifact_type: 'DIFF', filename, filepath: filename, mime_type: 'text/x-diff' } as const
   await store.insertDiff({ ...stored, ...file }, { turn, ...changes })
-  context.watch.touchLog(run_id)
+  store.touch()
 }

@@ -50,7 +50,7 @@ export async function keepOutsideWork(
 
 /** What became of it, as a sentence. */
 async function keep(
-  { blobs, log, watch }: WorkerContext,
+  { plane: { blobs }, log }: WorkerContext,
   store: FencedStore,
   sandbox: Sandbox,
   work: OutsideWork,
@@ -64,7 +64,7 @@ async function keep(
     const { stored } = await putArtifact(blobs, run_id, bytes)
     const file = { filename, filepath: filename, mime_type: 'application/x-git-bundle' }
     await store.insertArtifact({ ...stored, ...file, artifact_type: 'FILE' })
-    watch.touchLog(run_id)
+    store.touch()
     return `The artifact ${filename} has it: git fetch ${filename} 'refs/*:refs/kept/*'`
   } catch (error) {
     if (error instanceof BundleTooLarge)

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { isCutShort, isLockTimeout, isUnavailable } from '../store/db.ts'
+import { isCutShort, isLockTimeout, isUnavailable } from '../store/faults.ts'
 
 /** Another worker may own the run by now, or it was cancelled: stop at once, write nothing more. */
 export class LeaseLost extends Error {

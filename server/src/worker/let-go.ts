@@ -70,13 +70,10 @@ export const STOPPING = 'The worker is stopping.'
  * `counted` says that it failed here, see `requeueRun`.
  */
 export async function letGo(
-  { watch, settings }: Pick<WorkerContext, 'watch' | 'settings'>,
+  { settings }: Pick<WorkerContext, 'settings'>,
   store: FencedStore,
   handover: { reason: string; counted: boolean },
 ): Promise<void> {
-  const { released, claimable_in } = await store.release()
-  if (claimable_in) watch.touchPool(claimable_in)
-  if (released) return
-  if (await store.requeue(handover.reason, handover.counted)) watch.touchPool(settings.pool)
-  watch.touchRun(store.lease.run_id)
+  const { released } = await store.release()
+  if (!released) await store.requeue(handover.reason, handover.counted, settings.pool)
 }

@@ -45,7 +45,7 @@ export async function openSession(
     ...(await noteShallowClones(workspace)),
   ]
   let kept = run.harness_state
-  const { spawnRun } = context
+  const { spawnRun } = context.plane
   const services: ToolServices = {
     ...(can_push ? { push: (request) => way_out.push(workspace, request, turn()) } : {}),
     ...way_out.reachPages(workspace.hosts),

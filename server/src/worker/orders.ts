@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Command, holdsRuns, readCommands } from '../store/leases.ts'
+import { createFaultLog } from '../store/fault-log.ts'
+import type { Command } from '../store/leases.ts'
 import type { Claims } from './claims.ts'
 import type { WorkerContext } from './context.ts'
 import type { Execution } from './execute.ts'
 import type { Executions } from './executions.ts'
-import { createFaultLog } from './fault-log.ts'
 import { FencedStore } from './fenced-store.ts'
 import { FAILED, letGo, STOPPING } from './let-go.ts'
 
@@ -43,14 +43,13 @@ export class Orders {
   }
 
   start(): void {
-    const { watch } = this.#context
     this.#timer = setInterval(() => {
       const idle_ms = performance.now() - this.#read_at
       if (this.#executions.size > 0 || idle_ms >= IDLE_POLL_MS) this.read()
     }, POLL_MS)
     this.#timer.unref()
     // While nothing is executed there is nothing to hear, unless something is held.
-    this.#stopListening = watch.onWaiting(holdsRuns(this.#worker_id), () => this.read())
+    this.#stopListening = this.#context.plane.hints.onHeld(this.#worker_id, () => this.read())
   }
 
   close(): void {
@@ -80,7 +79,7 @@ export class Orders {
   async #look(): Promise<void> {
     const executed = this.#executions.all()
     const mark = this.#claims.mark()
-    const commands = await readCommands(this.#context.store.db, this.#worker_id)
+    const commands = await this.#context.plane.readCommands(this.#worker_id)
     this.#faults.clear()
     const held = new Map(commands.map((command) => [command.run_id, command]))
     for (const execution of executed) passOn(held.get(execution.run_id), execution)
@@ -91,7 +90,7 @@ export class Orders {
 
   /** Held, and executed by nobody: adopted when no attempt was made at it, else given up. */
   async #takeInHand({ run_id, attempt, state, is_debugged }: Command): Promise<void> {
-    const { log, store, watch } = this.#context
+    const { log, plane } = this.#context
     const lease = { run_id, attempt, worker_id: this.#worker_id }
     const untouched = (state === 'CLAIMED' || is_debugged) && !this.#executions.isOver(lease)
     if (untouched && !this.#claims.isClosed()) {
@@ -104,7 +103,7 @@ export class Orders {
     const signals = { writing: this.#closing.signal, owning: this.#closing.signal }
     try {
       const handover = untouched ? { reason: STOPPING, counted: false } : { reason: FAILED, counted: true }
-      await letGo(this.#context, new FencedStore({ db: store.db, watch }, lease, signals), handover)
+      await letGo(this.#context, new FencedStore(plane.hold(lease), signals), handover)
       log.warn(lease, 'A run that was held and not executed is given up.')
       this.#retries.delete(run_id)
       this.#executions.forget(run_id)

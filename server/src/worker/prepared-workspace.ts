@@ -19,7 +19,7 @@ const PACK_LIMIT_MS = 120_000
 const MARK = 'RUNYARD_SETUP'
 
 export interface PreparedOptions {
-  context: Pick<WorkerContext, 'backend' | 'blobs' | 'log' | 'settings'>
+  context: Pick<WorkerContext, 'backend' | 'plane' | 'log' | 'settings'>
   store: FencedStore
   environment: EnvironmentRow
   plan: WorkspacePlan
@@ -64,13 +64,13 @@ export class PreparedWorkspace {
     const started = performance.now()
     try {
       await this.#empty()
-      await unpackWorkspace(sandbox, context.blobs, found, { limits: found, signal })
+      await unpackWorkspace(sandbox, context.plane.blobs, found, { limits: found, signal })
     } catch (error) {
       if (!(error instanceof UnusableArchive || error instanceof BlobsUnavailable)) throw error
       context.log.warn({ err: error, ...store.lease }, 'What an earlier setup left is of no use.')
       if (error instanceof UnusableArchive) {
         await store.deletePreparedWorkspace(found.blob_key)
-        await discardBlob(context.blobs, found.blob_key)
+        await discardBlob(context.plane.blobs, found.blob_key)
       }
       await this.#empty()
       return 'spoiled'
@@ -88,12 +88,12 @@ export class PreparedWorkspace {
     const signal = AbortSignal.any([this.#options.signal, late])
     const limits = limitsOfArchive(context.settings.snapshots.max_bytes)
     try {
-      const { archive } = await packWorkspace(sandbox, context.blobs, { blob_key, limits, signal })
+      const { archive } = await packWorkspace(sandbox, context.plane.blobs, { blob_key, limits, signal })
       const unnamed = await store.insertPreparedWorkspace(
         { ...archive, key: this.#key, environment_id: environment.uid },
         context.settings.prepared.max_bytes,
       )
-      for (const key of unnamed) await discardBlob(context.blobs, key)
+      for (const key of unnamed) await discardBlob(context.plane.blobs, key)
     } catch (error) {
       if (this.#options.signal.aborted) throw error
       // Where the sandbox itself is at fault, what comes next meets it too. An image may have no tar that can do it.

@@ -103,7 +103,7 @@ async function pushRepository(
   const record = async (result: Push, tree: string): Promise<void> => {
     if (isKnown(result)) return
     await store.recordPush({ ...result, tree, artifact_uid: uuidv7() })
-    context.watch.touchLog(store.lease.run_id)
+    store.touch()
   }
   const push = async (): Promise<Push | Failure | null> => {
     const printed = await untilAnswered(() => git({}), signal)

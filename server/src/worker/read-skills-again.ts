@@ -3,11 +3,10 @@ import { directoryOf, repositoriesOf } from '../contract/environment-repositorie
 import type { EnvironmentSkills } from '../contract/skill.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { readRepository } from '../skills/read-repository.ts'
-import { noteSecrets } from '../store/audit-log.ts'
 import type { EnvironmentRow } from '../store/environments.ts'
-import { readSecrets } from '../store/secrets.ts'
 import { readCommits } from './commits.ts'
 import type { WorkerContext } from './context.ts'
+import type { HeldRefresh } from './control-plane.ts'
 import { planEgress } from './egress.ts'
 import { planGit } from './git-plan.ts'
 import { openLocalRepository } from './local-repository.ts'
@@ -15,7 +14,7 @@ import { fetchRepository } from './repository.ts'
 import { exportRepository } from './repository-export.ts'
 import { checkoutsOf, listFound } from './run-skills.ts'
 import { createSetupSteps, SetupFailed } from './setup-step.ts'
-import { openSecrets, type UsedSecrets } from './used-secrets.ts'
+import { sortSecrets, type UsedSecrets } from './used-secrets.ts'
 import { nameOfOwn } from './warm-sandboxes.ts'
 import { limitsOf } from './workspace-plan.ts'
 
@@ -27,8 +26,7 @@ const UNSEEN = {
 
 export interface Reader {
   worker_id: string
-  /** As whom: whose secrets git may use. */
-  principal_id: string
+  held: HeldRefresh
   signal: AbortSignal
 }
 
@@ -41,7 +39,7 @@ export async function readSkillsAgain(
   const { backend, gateway, warden, settings, log } = context
   const { config } = environment
   const run_id = nameOfOwn(reader.worker_id)
-  const secrets = await findSecrets(context, environment, reader)
+  const secrets = await findSecrets(environment, reader)
   if ('problem' in secrets) return secrets
   const own = settings.git_credential ? [settings.git_credential] : []
   const credentials = [...secrets.credentials, ...own]
@@ -83,17 +81,13 @@ export async function readSkillsAgain(
 }
 
 async function findSecrets(
-  { store, settings }: WorkerContext,
-  { uid, scope, config: { secrets: names = [] } }: EnvironmentRow,
-  { principal_id }: Reader,
+  environment: EnvironmentRow,
+  { held }: Reader,
 ): Promise<Pick<UsedSecrets, 'credentials'> | { problem: string }> {
-  if (names.length === 0) return { credentials: [] }
-  const rows = await readSecrets(store.db, names, { principal_id, personal: scope === 'User' })
-  const missing = names.filter((name) => !rows.some((row) => row.name === name))
-  if (missing.length > 0)
-    return { problem: `The environment names secrets that there are not: ${missing.join(', ')}.` }
-  await noteSecrets(store.db, { target: uid, principal_id, names })
-  return openSecrets(settings.seal_key, rows)
+  const used = await held.useSecrets(environment)
+  if ('missing' in used)
+    return { problem: `The environment names secrets that there are not: ${used.missing.join(', ')}.` }
+  return sortSecrets(used)
 }
 
 async function readAll(

@@ -1,6 +1,4 @@
 import type { SandboxBackend, SandboxRef } from '../sandbox/sandbox.ts'
-import { readSandboxOwners, takeExpiredSandboxes } from '../store/sandboxes.ts'
-import { findLivingWorkers } from '../store/workers.ts'
 import type { WorkerContext, WorkerSettings } from './context.ts'
 import { runOfExport } from './repository-export.ts'
 import { workerOfWarm } from './warm-sandboxes.ts'
@@ -13,13 +11,14 @@ const SETTLED_MS = 60_000
  * gone). While the disk has too little room, idle ones go before their time, those that end first before the others.
  */
 export async function reapSandboxes(
-  context: Pick<WorkerContext, 'store' | 'backend' | 'log' | 'disk'> & {
+  context: Pick<WorkerContext, 'plane' | 'backend' | 'log' | 'disk'> & {
+    worker_id: string
     settings: Pick<WorkerSettings, 'max_idle'>
   },
   former_backends: readonly SandboxBackend[],
   now: () => number = Date.now,
 ): Promise<void> {
-  const { store, settings, log, disk } = context
+  const { plane, worker_id, settings, log, disk } = context
   const backends = [context.backend, ...former_backends]
   /** One that cannot be looked at, an engine that is down, keeps no other from it. */
   const onEach = async (work: (backend: SandboxBackend) => Promise<void>): Promise<void> => {
@@ -37,7 +36,8 @@ export async function reapSandboxes(
     await onEach(async (backend) => {
       // Of what an earlier choice left nothing more is added, so its own idle time is limit enough.
       const most = backend === context.backend ? keep : settings.max_idle
-      for (const ref of await takeExpiredSandboxes(store.db, backend.place, most)) await destroy(backend, ref)
+      for (const ref of await plane.takeExpiredSandboxes(worker_id, backend.place, most))
+        await destroy(backend, ref)
     })
     if (keep === 0 || (await disk.hasRoom())) break
   }
@@ -50,7 +50,7 @@ export async function reapSandboxes(
 
 /** Of what stays, only what an attempt executes may have processes: the worker of another may have been killed. */
 async function removeOrphans(
-  { store, log }: Pick<WorkerContext, 'store' | 'log'>,
+  { plane, worker_id, log }: Pick<WorkerContext, 'plane' | 'log'> & { worker_id: string },
   backend: SandboxBackend,
   destroy: (backend: SandboxBackend, ref: SandboxRef) => Promise<void>,
   now: () => number,
@@ -66,12 +66,12 @@ async function removeOrphans(
       keeper: info.ref.attempt === 0 ? workerOfWarm(info.ref.run_id) : null,
     }
   })
-  const owners = await readSandboxOwners(
-    store.db,
+  const owners = await plane.readSandboxOwners(
+    worker_id,
     found.map(({ run_id }) => run_id),
   )
   const keepers = found.flatMap(({ keeper }) => keeper ?? [])
-  const living = keepers.length > 0 ? await findLivingWorkers(store.db, keepers) : new Set()
+  const living = keepers.length > 0 ? await plane.findLivingWorkers(worker_id, keepers) : new Set()
   for (const { ref, created_at, run_id, exports, keeper } of found) {
     const { place = null, id = null, held = null } = owners.get(run_id) ?? {}
     if (keeper !== null && living.has(keeper)) continue

@@ -19,7 +19,7 @@ type Told = Pick<EventData<'setup'>, 'name' | 'workspace'>
  * `resource_unavailable` while the storage is away: what is kept there is not to be given up for that.
  */
 export async function restoreWorkspace(
-  { blobs, log }: Pick<WorkerContext, 'blobs' | 'log'>,
+  { plane: { blobs }, log }: Pick<WorkerContext, 'plane' | 'log'>,
   store: FencedStore,
   { sandbox, snapshot, signal }: { sandbox: Sandbox; snapshot: SnapshotRow; signal: AbortSignal },
 ): Promise<{ told: Told } | { unusable: string }> {

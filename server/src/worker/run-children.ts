@@ -3,7 +3,8 @@ import { RESTING_STATES, type RunState } from '../contract/state.ts'
 import type { ChildReport, ChildRequest, Children, ChildState, Refused } from '../harness/tool-services.ts'
 import type { ChildRow } from '../store/child-runs.ts'
 import type { RunRow } from '../store/runs.ts'
-import type { SpawnRun, WorkerContext } from './context.ts'
+import type { WorkerContext } from './context.ts'
+import type { SpawnRun } from './control-plane.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
 
@@ -15,7 +16,7 @@ const MAX_LISTED = 50
 const MAX_ARTIFACTS = 50
 
 interface ChildServices {
-  context: Pick<WorkerContext, 'watch'>
+  context: Pick<WorkerContext, 'plane'>
   store: FencedStore
   run: RunRow
   masked: Pick<EventWriter['masked'], 'text'>
@@ -90,7 +91,7 @@ export class RunChildren implements Children {
     const changed = Promise.withResolvers<void>()
     const timer = setTimeout(changed.resolve, most_ms)
     const stop = () => changed.resolve()
-    const unwatch = this.#services.context.watch.onRun(run_id, stop)
+    const unwatch = this.#services.context.plane.hints.onRun(run_id, stop)
     signal.addEventListener('abort', stop, { once: true })
     await changed.promise
     signal.removeEventListener('abort', stop)

@@ -43,14 +43,14 @@ export class RunKeeper implements Keeper {
     const bytes = Buffer.from(masked.text(plan.text))
     if (bytes.length > (await this.#room())) return this.#full()
     return this.#storing(async () => {
-      const { stored } = await putArtifact(context.blobs, store.lease.run_id, Readable.from([bytes]))
+      const { stored } = await putArtifact(context.plane.blobs, store.lease.run_id, Readable.from([bytes]))
       await drain()
       const replaced = await store.putPlan({
         ...stored,
         ...{ artifact_type: 'PLAN', filename: 'plan.md', filepath: 'plan.md', mime_type: 'text/markdown' },
         title: masked.text(plan.title),
       })
-      if (replaced !== null) await discardBlob(context.blobs, replaced)
+      if (replaced !== null) await discardBlob(context.plane.blobs, replaced)
       return null
     })
   }
@@ -90,7 +90,7 @@ export class RunKeeper implements Keeper {
       }
       const is_wrong = file.screenshot && !SHOWN.test(mime_type)
       if (is_wrong || saysTheSame(artifact, await store.findArtifactOf(filepath))) {
-        await discardBlob(context.blobs, stored.blob_key)
+        await discardBlob(context.plane.blobs, stored.blob_key)
         if (!is_wrong) return told
         return {
           refusal: `${path} is ${mime_type}, not PNG, JPEG or WebP: it can be attached, but not as a screenshot.`,
@@ -108,7 +108,7 @@ export class RunKeeper implements Keeper {
     signal: AbortSignal,
   ): Promise<Awaited<ReturnType<typeof putArtifact>> | 'stopped'> {
     const { context, store } = this.#services
-    const putting = putArtifact(context.blobs, store.lease.run_id, data)
+    const putting = putArtifact(context.plane.blobs, store.lease.run_id, data)
     const { promise: stopped, resolve } = Promise.withResolvers<'stopped'>()
     const stop = () => resolve('stopped')
     signal.addEventListener('abort', stop)
@@ -119,13 +119,13 @@ export class RunKeeper implements Keeper {
     if (put === 'stopped') {
       data.destroy(new Error('The turn was stopped.'))
       // What was on its way is done with when it arrives; where the process ends before, the clean-up finds it.
-      putting.then(({ stored }) => discardBlob(context.blobs, stored.blob_key)).catch(() => {})
+      putting.then(({ stored }) => discardBlob(context.plane.blobs, stored.blob_key)).catch(() => {})
     }
     return put
   }
 
   async report(reference: Parameters<Keeper['report']>[0]): ReturnType<Keeper['report']> {
-    const { context, store, masked, drain } = this.#services
+    const { store, masked, drain } = this.#services
     const { url, title } = reference
     if (masked.text(url) !== url || masked.text(decoded(url)) !== decoded(url))
       return { refusal: 'The address holds the value of a secret.' }
@@ -138,7 +138,7 @@ export class RunKeeper implements Keeper {
       artifact_uid: uuidv7(),
       ...(title === undefined ? {} : { title: masked.text(title) }),
     })
-    context.watch.touchLog(store.lease.run_id)
+    store.touch()
     return { known: known.has(url) }
   }
 
@@ -157,7 +157,7 @@ export class RunKeeper implements Keeper {
     const { context, store } = this.#services
     try {
       const done = await work()
-      context.watch.touchLog(store.lease.run_id)
+      store.touch()
       return done
     } catch (error) {
       if (!(error instanceof BlobsUnavailable)) throw error

@@ -1,14 +1,6 @@
-import { findEnvironment } from '../store/environments.ts'
-import {
-  claimRefresh,
-  endRefresh,
-  refreshesWait,
-  releaseRefresh,
-  type SkillRefresh,
-} from '../store/skill-refreshes.ts'
-import { recordSkills } from '../store/skills.ts'
 import { workFor } from '../watchdog/event-loop.ts'
 import type { WorkerContext } from './context.ts'
+import type { HeldRefresh, WorkerName } from './control-plane.ts'
 import { readSkillsAgain } from './read-skills-again.ts'
 
 /** For all repositories of one environment. Shorter than another worker waits for this one. */
@@ -17,16 +9,16 @@ const READ_MS = 90_000
 /** Reads the skills of environments again when somebody asks, one environment after the other. */
 export class SkillRefreshes {
   readonly #context: WorkerContext
-  readonly #worker_id: string
+  readonly #worker: WorkerName
   readonly #closing = new AbortController()
   readonly #stopListening: () => void
   #working: Promise<void> | null = null
 
   constructor(context: WorkerContext, worker_id: string) {
     this.#context = context
-    this.#worker_id = worker_id
-    const { watch, settings } = context
-    this.#stopListening = watch.onWaiting(refreshesWait(settings.pool), () => this.nudge())
+    const { plane, settings } = context
+    this.#worker = { worker_id, pool: settings.pool }
+    this.#stopListening = plane.hints.onRefreshes(this.#worker, () => this.nudge())
   }
 
   /** Looks whether there is something to do. */
@@ -49,30 +41,29 @@ export class SkillRefreshes {
   }
 
   async #work(): Promise<void> {
-    const { store, settings, disk } = this.#context
+    const { plane, disk } = this.#context
     while (!this.#closing.signal.aborted) {
       if (!(await disk.hasRoom())) return
-      const refresh = await claimRefresh(store.db, settings.pool)
+      const refresh = await plane.claimRefresh(this.#worker)
       if (!refresh) return
-      const problem = await this.#read(refresh)
-      await (this.#closing.signal.aborted
-        ? releaseRefresh(store.db, refresh)
-        : endRefresh(store.db, refresh, problem))
+      const held = plane.holdRefresh(this.#worker, refresh)
+      const problem = await this.#read(held, refresh.environment_id)
+      await (this.#closing.signal.aborted ? held.release() : held.end(problem))
     }
   }
 
-  async #read({ environment_id, principal_id }: SkillRefresh): Promise<string | null> {
-    const { store, log } = this.#context
-    const environment = await findEnvironment(store.db, environment_id)
+  async #read(held: HeldRefresh, environment_id: string): Promise<string | null> {
+    const { log } = this.#context
+    const environment = await held.findEnvironment()
     if (!environment) return null
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(READ_MS)])
     try {
-      const reader = { worker_id: this.#worker_id, principal_id, signal }
+      const reader = { worker_id: this.#worker.worker_id, held, signal }
       const read = await workFor({ kind: 'skills', environment_id: environment.uid }, () =>
         readSkillsAgain(this.#context, environment, reader),
       )
       if ('problem' in read) return read.problem
-      await recordSkills(store.db, environment, read.found)
+      await held.recordSkills(environment, read.found)
       return null
     } catch (error) {
       if (!signal.aborted)

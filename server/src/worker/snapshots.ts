@@ -173,7 +173,7 @@ export class Snapshots {
       // Committed: what a call did that ended by then is in the files.
       await this.#options.drain()
       const moment = await store.readMoment()
-      const { archive, said } = await packWorkspace(this.#sandbox, context.blobs, {
+      const { archive, said } = await packWorkspace(this.#sandbox, context.plane.blobs, {
         blob_key,
         index_key: index_blob_key,
         limits: limitsOfArchive(max_bytes),
@@ -223,7 +223,7 @@ export class Snapshots {
   }
 
   async #discard(blob_keys: readonly string[]): Promise<void> {
-    for (const blob_key of blob_keys) await discardBlob(this.#options.context.blobs, blob_key)
+    for (const blob_key of blob_keys) await discardBlob(this.#options.context.plane.blobs, blob_key)
   }
 
   /** Once: the log is asked whether it was said since the last snapshot. */

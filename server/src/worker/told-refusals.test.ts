@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { StoredRun } from '../control-plane/stored-run.ts'
 import { makeRefusal } from '../gateway/egress-rules.ts'
+import { openKeyring } from '../sealing/keyring.ts'
 import { openPostgres } from '../store/db.ts'
 import { Watch } from '../store/watch.ts'
 import { FencedStore } from './fenced-store.ts'
@@ -13,8 +15,10 @@ import { ToldRefusals } from './told-refusals.ts'
 const away = openPostgres({ url: 'postgres://nobody@127.0.0.1:1/none' })
 const storeOf = (attempt: number) =>
   new FencedStore(
-    { db: away.db, watch: new Watch(away) },
-    { run_id: randomUUID(), worker_id: randomUUID(), attempt },
+    new StoredRun(
+      { db: away.db, watch: new Watch(away), seal_key: openKeyring('a secret key of tests') },
+      { run_id: randomUUID(), worker_id: randomUUID(), attempt },
+    ),
     { writing: AbortSignal.abort(), owning: AbortSignal.abort() },
   )
 after(() => away.close())

@@ -3,7 +3,6 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../../test/support/service.ts'
-import { openKeyring } from '../sealing/keyring.ts'
 import { createProxiedFetch } from './proxied-fetch.ts'
 import { planToolServers } from './tool-servers.ts'
 
@@ -13,11 +12,9 @@ const BROKEN = 'a%zz:b%'
 test('a stored address whose user cannot be decoded is no fault of the service', async () => {
   const { servers, secrets } = planToolServers(
     {
-      run_id: 'run',
-      sealed: null,
       config: { mcp_servers: { a: { url: `https://${BROKEN}@tools.example/` } } },
     },
-    openKeyring('a secret key of tests'),
+    {},
     {},
   )
   assert.equal(servers.length, 1)

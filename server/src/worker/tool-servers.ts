@@ -1,8 +1,6 @@
 import type { MCPServerConfig } from '../contract/agent-config.ts'
 import { decodePercent } from '../contract/percent.ts'
 import type { ToolServer } from '../harness/harness.ts'
-import type { Keyring } from '../sealing/keyring.ts'
-import { unseal } from '../sealing/sealing.ts'
 import type { RunRow } from '../store/runs.ts'
 
 const TIMEOUT_SECONDS = 120
@@ -14,13 +12,12 @@ export type PlannedServer = Omit<ToolServer, 'launch'> & {
     | { type: 'url'; url: string; headers: Record<string, string> }
 }
 
-/** `secrets`: what nobody is to read in the log. */
+/** `sealed`: the values that were taken out of the config. `secrets`: what nobody is to read in the log. */
 export function planToolServers(
-  run: Pick<RunRow, 'run_id' | 'config' | 'sealed'>,
-  seal_key: Keyring,
+  run: Pick<RunRow, 'config'>,
+  sealed: Record<string, string>,
   values: Readonly<Record<string, string>>,
 ): { servers: PlannedServer[]; secrets: string[] } {
-  const sealed = run.sealed ? unseal(seal_key, run.run_id, run.sealed) : {}
   const secrets: string[] = []
   const servers = Object.entries(run.config.mcp_servers ?? {}).map(([name, config]) => {
     const { required = false, timeout_seconds = TIMEOUT_SECONDS } = config

@@ -2,17 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { untilAway } from '../store/database-state.ts'
-import { runsWait } from '../store/leases.ts'
-import {
-  drainWorker,
-  registerWorker,
-  retireWorker,
-  sessionName,
-  updateAgents,
-  updateModels,
-  type WorkerRegistration,
-} from '../store/workers.ts'
+import type { WorkerRegistration } from '../store/workers.ts'
 import { Claims } from './claims.ts'
 import type { Warden, WorkerContext } from './context.ts'
 import { Executions } from './executions.ts'
@@ -57,11 +47,10 @@ export async function startWorker(
   base: Omit<WorkerContext, 'warden' | 'warm'>,
   options: WorkerOptions,
 ): Promise<WorkerHandle> {
-  const { store, settings, log } = base
+  const { plane, settings, log } = base
   const worker_id = randomUUID()
-  store.nameSessions(sessionName(worker_id))
   const lacking_agents = options.findLackingAgents()
-  await registerWorker(store.db, {
+  await plane.register({
     worker_id,
     pool: settings.pool,
     host: hostname(),
@@ -97,7 +86,7 @@ class Life implements WorkerHandle {
   readonly #orders: Orders
   readonly #refreshes: SkillRefreshes
   readonly #timers: NodeJS.Timeout[]
-  readonly #stopListening: Array<() => void>
+  readonly #stopListening: () => void
   readonly #resolveLost: () => void
   /** What others were told. */
   #lacking_agents: readonly string[]
@@ -131,20 +120,14 @@ class Life implements WorkerHandle {
     this.#claims = new Claims(context, worker_id, this.#executions, () => this.#reap())
     this.#orders = new Orders(context, worker_id, this.#executions, this.#claims)
     this.#refreshes = new SkillRefreshes(context, worker_id)
-    const { watch, settings } = context
-    this.#stopListening = [
-      watch.onPool(settings.pool, () => {
-        this.#claims.nudge()
-        this.#refreshes.nudge()
-      }),
-      watch.onWaiting(runsWait(settings.pool), () => this.#claims.nudge()),
-    ]
+    const { plane, settings } = context
+    this.#stopListening = plane.hints.onRuns({ worker_id, pool: settings.pool }, () => this.#claims.nudge())
     this.#timers = [
       every(REAP_MS, () => this.#reap(() => context.openFormerBackends())),
       every(REAP_MS, () => this.#inBackground(() => context.warm.removeUnused())),
       every(AGENTS_MS, () => this.#inBackground(() => this.#tellAgents(findLackingAgents()))),
       every(MODELS_MS, () =>
-        this.#inBackground(async () => updateModels(context.store.db, worker_id, await readModels())),
+        this.#inBackground(async () => plane.updateModels(worker_id, await readModels())),
       ),
     ]
     this.#orders.start()
@@ -158,7 +141,7 @@ class Life implements WorkerHandle {
     this.#claims.close()
     this.#executions.drain()
     // Others need not leave it a head start for what it hands back.
-    this.#draining ??= drainWorker(this.#context.store.db, this.worker_id).catch(() => {})
+    this.#draining ??= this.#context.plane.drain(this.worker_id).catch(() => {})
   }
 
   stop(): Promise<void> {
@@ -173,8 +156,8 @@ class Life implements WorkerHandle {
   async #stop(): Promise<void> {
     this.drain()
     const stopped = new AbortController()
-    // No run reaches a step boundary without the database, and nothing can be handed back: others take the runs over.
-    const away = untilAway(this.#context.store, stopped.signal)
+    // No run reaches a step boundary without the control plane, and nothing can be handed back: others take the runs over.
+    const away = this.#context.plane.untilAway(stopped.signal)
     await Promise.race([this.#executions.ended(), unref(this.#context.settings.grace_ms), away])
     await Promise.race([this.#end('shutdown'), unref(HANDBACK_MS), away.then(() => unref(AWAY_HANDBACK_MS))])
     stopped.abort()
@@ -182,7 +165,7 @@ class Life implements WorkerHandle {
 
   async #end(reason: StopReason): Promise<void> {
     this.#claims.close()
-    for (const stop of this.#stopListening) stop()
+    this.#stopListening()
     const refreshed = this.#refreshes.close()
     if (reason === 'shutdown') await this.#draining
     this.#executions.stop(reason)
@@ -196,12 +179,12 @@ class Life implements WorkerHandle {
     await this.#context.warden.close()
     await this.#context.warm.close()
     // Holds nothing any more: whoever sweeps need not wait for silence.
-    await retireWorker(this.#context.store.db, this.worker_id).catch(() => {})
+    await this.#context.plane.retire(this.worker_id).catch(() => {})
   }
 
   async #tellAgents(lacking: readonly string[]): Promise<void> {
     if (isDeepStrictEqual(lacking, this.#lacking_agents)) return
-    await updateAgents(this.#context.store.db, this.worker_id, lacking)
+    await this.#context.plane.updateAgents(this.worker_id, lacking)
     this.#lacking_agents = lacking
     // Those made before may have been made without the folder of agents.
     await this.#context.warm.renew()
@@ -224,7 +207,8 @@ class Life implements WorkerHandle {
     if (this.#reaping) return
     this.#ended_since_reap = 0
     this.#reaping = true
-    const reap = async () => reapSandboxes(this.#context, await openFormer())
+    const reap = async () =>
+      reapSandboxes({ ...this.#context, worker_id: this.worker_id }, await openFormer())
     this.#inBackground(() =>
       reap().finally(() => {
         this.#reaping = false

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { EnvironmentConfig } from '../contract/environment.ts'
 import { directoryOf, repositoriesOf } from '../contract/environment-repositories.ts'
 import { imageRefusal, judgeImage, normalizeImage, registryOf } from '../contract/image.ts'
@@ -6,7 +5,6 @@ import { findExcess, type LimitMaxima } from '../contract/limits.ts'
 import { findSecretsExcess } from '../contract/secret.ts'
 import type { Outcome } from '../harness/harness.ts'
 import { DEFAULT_LIMITS, type SandboxLimits, type SandboxSpec } from '../sandbox/sandbox.ts'
-import { unseal } from '../sealing/sealing.ts'
 import type { EnvironmentRow } from '../store/environments.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { WorkerContext } from './context.ts'
@@ -60,9 +58,10 @@ export async function planWorkspace(
     name: 'empty',
     ...(repositories ? { repositories } : {}),
   }
-  const { seal_key, git_credential } = context.settings
-  const variables = environment?.sealed ? unseal(seal_key, environment.uid, environment.sealed) : {}
-  const secrets = await readUsedSecrets(context, store, run, config)
+  const { git_credential } = context.settings
+  const opened = await store.openValues({ run, environment })
+  const variables = opened.environment
+  const secrets = await readUsedSecrets(store, run, config)
   if ('missing' in secrets)
     return refuse(
       'resource_not_found',
@@ -72,7 +71,7 @@ export async function planWorkspace(
   if (too_long) return refuse('feature_not_available', `The environment's secrets are too long. ${too_long}`)
   const own = git_credential ? [git_credential] : []
   const values = { ...variables, ...secrets.variables }
-  const tools = planToolServers(run, seal_key, values)
+  const tools = planToolServers(run, opened.run, values)
   const { models: providers } = context.settings
   // Without a way to the gateway an agent may have what its environment gives it.
   const has_way = context.backend.capabilities.egress.includes('allowlist')
@@ -114,12 +113,9 @@ export async function planWorkspace(
     folders: ['artifacts', 'attachments'],
   }
   const used = spec.image ?? context.backend.default_image
-  const variables_of = createHash('sha256')
-    .update(environment?.sealed ?? '')
-    .digest('hex')
   return {
     environment,
-    sources: [variables_of, ...secrets.versions],
+    sources: [opened.environment_version, ...secrets.versions],
     ...{ config, spec, hosts: egress.hosts, git, models, cwd: workingDirectory(config), values },
     tool_servers: tools.servers,
     tool_hosts: planToolHosts(config, context, egress.hosts, urlsOf(tools.servers)),

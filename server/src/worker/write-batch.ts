@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { NewEvent } from '../contract/event.ts'
-import { refusesValue } from '../store/db.ts'
+import { refusesValue } from '../store/faults.ts'
 import { EventRefused } from './event-refused.ts'
 import { LeaseLost } from './lease-lost.ts'
 

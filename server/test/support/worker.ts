@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { openDiskBlobs } from '../../src/blobs/disk.ts'
 import { readDiskSpace } from '../../src/blobs/disk-space.ts'
 import { readConfig } from '../../src/config.ts'
+import { StoredControlPlane } from '../../src/control-plane/stored-control-plane.ts'
 import { openGateway } from '../../src/gateway/open-gateway.ts'
 import type { Harness } from '../../src/harness/harness.ts'
 import { TOOLS } from '../../src/harness/tools/toolset.ts'
@@ -59,9 +60,10 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
   const gateway = openGateway(GATEWAY, logger)
   const worker = await startWorker(
     {
-      store,
-      watch,
-      blobs: openDiskBlobs(join(data_dir, 'blobs')),
+      plane: new StoredControlPlane({
+        ...{ store, watch, blobs: openDiskBlobs(join(data_dir, 'blobs')) },
+        seal_key: openKeyring('a secret key of tests'),
+      }),
       backend: wrap(await openBubblewrap({ data_dir, installation_id })),
       openFormerBackends: async () => [],
       harnesses: new Map(harnesses.map((harness) => [harness.traits.name, harness])),
@@ -82,7 +84,6 @@ export async function openTestWorker(options: TestWorkerOptions): Promise<TestWo
         grace_ms: 0,
         max_idle: 4,
         warm: 0,
-        seal_key: openKeyring('a secret key of tests'),
         egress: 'none',
         private_hosts: [],
         git_hosts: {},

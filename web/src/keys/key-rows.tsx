@@ -25,7 +25,7 @@ export const KeyRows = ({ principal_id }: { principal_id?: string }) => (
 function KeyRow({ api_key }: { api_key: ApiKey }) {
   const { client } = useAccess()
   const may_change = useMayChangeKey()
-  const { key_id, name, role, masked, active, principal, grace_until } = api_key
+  const { key_id, name, role, pool, masked, active, principal, grace_until } = api_key
   const rotate = useKeyChange(() => client.apiKeys.rotate(key_id))
   const revoke = useKeyChange(() => client.apiKeys.revoke(key_id))
   const error = rotate.error ?? revoke.error
@@ -38,7 +38,8 @@ function KeyRow({ api_key }: { api_key: ApiKey }) {
           </span>{' '}
           <code className="text-soft text-xs">{masked}</code>
           <span className="block text-soft">
-            {role} · {plainText(principal.display_name ?? principal.uid)}
+            {pool === undefined ? role : `Pool ${pool}`} ·{' '}
+            {plainText(principal.display_name ?? principal.uid)}
             <KeyTimes api_key={api_key} />
           </span>
         </span>

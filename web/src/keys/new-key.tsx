@@ -14,6 +14,9 @@ import { peopleQuery } from './people-queries.ts'
 const DAY_MS = 86_400_000
 const LASTS = { '': 'Never', '30': '30 days', '90': '90 days', '365': '1 year' } as const
 
+/** In place of a role: a key for workers. */
+const POOL = 'pool'
+
 export const ROLES = { viewer: 'Viewer', member: 'Member', admin: 'Admin' } as const
 
 /** Creates a key for a person or an identity, who is chosen by name unless the page is of one. For admins. */
@@ -21,12 +24,13 @@ export function NewKey({ identity_uid }: { identity_uid?: string }) {
   const { client } = useAccess()
   const [name, setName] = useState('')
   const [owner, setOwner] = useState(identity_uid ?? '')
-  const [role, setRole] = useState<NonNullable<CreateApiKeyRequest['role']>>('member')
+  const [role, setRole] = useState<NonNullable<CreateApiKeyRequest['role']> | typeof POOL>('member')
+  const [pool, setPool] = useState('')
   const [days, setDays] = useState('')
   const create = useKeyChange(() =>
     client.apiKeys.create({
       name: name.trim(),
-      role,
+      ...(role === POOL ? { pool: pool.trim() } : { role }),
       principal_id: owner,
       ...(days ? { expires_at: new Date(Date.now() + Number(days) * DAY_MS).toISOString() } : {}),
     }),
@@ -56,6 +60,7 @@ export function NewKey({ identity_uid }: { identity_uid?: string }) {
               {label}
             </option>
           ))}
+          <option value={POOL}>Pool worker</option>
         </SelectField>
         <SelectField label="Expires" value={days} onText={setDays}>
           {Object.entries(LASTS).map(([value, label]) => (
@@ -68,11 +73,21 @@ export function NewKey({ identity_uid }: { identity_uid?: string }) {
           type="submit"
           kind="primary"
           className="min-h-10"
-          disabled={create.isPending || !name.trim() || !owner}
+          disabled={create.isPending || !name.trim() || !owner || (role === POOL && !pool.trim())}
         >
           Create key
         </Button>
       </div>
+      {role === POOL ? (
+        <TextField
+          label="Pool"
+          required
+          value={pool}
+          onText={setPool}
+          placeholder="default"
+          hint="Workers claim runs of this pool with the key. It opens nothing else."
+        />
+      ) : null}
       {create.error ? <Problem error={create.error} /> : null}
       {create.data ? <ShownKey made={create.data} /> : null}
     </form>

@@ -30,7 +30,7 @@ export function serveApiKeys(app: FastifyInstance, services: Services): void {
 
   serve(app, services, ROUTES.createApiKey, async (call) => {
     const options = readOptions(call.body)
-    call.request.audit_detail = options.role
+    call.request.audit_detail = options.pool === undefined ? options.role : `pool ${options.pool}`
     return sendKey(services, call, async (db) => {
       await requireCurrentKey(db, call.actor)
       const { agent_identity_uid, principal_id = agent_identity_uid, new_user } = call.body
@@ -93,10 +93,14 @@ const replaced = (): AppError =>
     { retryable: false },
   )
 
-function readOptions({ name, role = 'member', expires_at }: CreateApiKeyRequest) {
+function readOptions({ name, role, pool, expires_at }: CreateApiKeyRequest) {
   if (expires_at !== undefined && Date.parse(expires_at) <= Date.now())
     throw new AppError('invalid_request', 'expires_at: must be in the future.')
-  return { name, role, ...(expires_at === undefined ? {} : { expires_at: new Date(expires_at) }) }
+  return {
+    ...{ name, role: role ?? (pool === undefined ? ('member' as const) : ('viewer' as const)) },
+    ...(pool === undefined ? {} : { pool }),
+    ...(expires_at === undefined ? {} : { expires_at: new Date(expires_at) }),
+  }
 }
 
 /** A key that the caller may rotate and revoke. Others' look like none. */
@@ -134,6 +138,7 @@ const viewKey = (key: KeyListing): ApiKey => ({
   key_id: key.key_id,
   name: key.name,
   role: key.role,
+  ...(key.pool === null ? {} : { pool: key.pool }),
   masked: key.masked,
   principal: { uid: key.principal_id, type: key.principal_type, display_name: key.principal_name },
   active: key.active,

@@ -1,20 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Store } from '../store/db.ts'
+import { createFaultLog } from '../store/fault-log.ts'
+import { BEAT_MS, SILENCE_MS } from '../store/lease-times.ts'
 import { loseWorker } from '../store/leases.ts'
 import { readLiveness, requeueLost } from '../store/transitions.ts'
 import type { Watch } from '../store/watch.ts'
 import { endLostSessions } from '../store/workers.ts'
-import type { Logger } from './context.ts'
-import { createFaultLog } from './fault-log.ts'
 
-/** How often a worker beats. */
-export const BEAT_MS = 2_000
 /** Between two looks while a beat is overdue. */
 const LOOK_MS = 500
 /** A look that is late by more than this, or takes twice as long, and what was seen before says nothing. */
 const LATE_MS = 500
-/** A worker that has not beaten for so long is declared lost. */
-export const SILENCE_MS = 6_000
 
 /**
  * Declares workers lost that stopped beating and puts their runs back in the queue. Any process may run it. A worker is
@@ -28,7 +24,7 @@ export const SILENCE_MS = 6_000
 export function startSweep(
   store: Store,
   watch: Watch,
-  log: Logger,
+  log: SweepLog,
   onFault: () => void = () => {},
   now: () => number = () => performance.now(),
 ): () => Promise<void> {
@@ -104,8 +100,14 @@ function sight(
   return { beat, since: read, late_ms, due: read + BEAT_MS - (late_ms > LOOK_MS ? LOOK_MS : 0) }
 }
 
+export interface SweepLog {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
 /** Again and again until the function it returns is called. */
-function repeat(work: () => Promise<number>, log: Logger, onFault: () => void): () => Promise<void> {
+function repeat(work: () => Promise<number>, log: SweepLog, onFault: () => void): () => Promise<void> {
   const faults = createFaultLog(log, 'Looking for lost workers failed; trying again.')
   const stopping = new AbortController()
   const loop = async (): Promise<void> => {
@@ -132,7 +134,7 @@ function repeat(work: () => Promise<number>, log: Logger, onFault: () => void): 
 }
 
 /** Puts the runs of lost workers back, and says so. */
-export async function recoverRuns(store: Store, watch: Watch, log: Logger): Promise<void> {
+export async function recoverRuns(store: Store, watch: Watch, log: SweepLog): Promise<void> {
   const onFailure = (run_id: string, error: unknown) =>
     log.error({ err: error, run_id }, 'A run of a lost worker could not be taken back; trying again.')
   for (const { run_id, pool } of await requeueLost(store.quick, onFailure)) {

@@ -16,7 +16,7 @@ import { removeOldWebSessions } from '../store/web-sessions.ts'
 import { removeOldDeliveries } from '../store/webhook-deliveries.ts'
 import { removeOldWorkers } from '../store/workers.ts'
 import { type OwnerNote, readOwners, writeNote } from './blob-owners.ts'
-import type { Logger } from './context.ts'
+import type { HousekeepingLog } from './housekeeping.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -39,7 +39,7 @@ const ASKED_AT_ONCE = 500
 export interface CleanUpOptions {
   store: Store
   blobs: Blobs
-  log: Logger
+  log: HousekeepingLog
   /** Entries of the audit log older than so many days are removed. */
   audit_days: number
   now?: () => number
@@ -53,7 +53,7 @@ export interface CleanUpOptions {
 export class CleanUp {
   readonly #store: Store
   readonly #blobs: Blobs
-  readonly #log: Logger
+  readonly #log: HousekeepingLog
   readonly #audit_days: number
   readonly #now: () => number
   #stopped = false

@@ -81,6 +81,17 @@ describe('files of a workspace', () => {
     const fork_id = (await client.runs.fork(run_id, { prompt: shell('echo mine > own') })).run_id
     await ended(fork_id)
     assert.deepEqual(await namesOf(fork_id), ['c', 'out', 'own', 'src'])
+
+    // One that changes nothing shares what its source left, and keeps it when that goes.
+    const idle_id = (await client.runs.fork(run_id, { prompt: shell('cat c') })).run_id
+    await ended(idle_id)
+    await client.runs.delete(run_id)
+    await until('what is removed to be gone', async () => {
+      const { rows } = await sql`select from removed_files`.execute(service.store.db)
+      return rows.length === 0
+    })
+    assert.deepEqual(await namesOf(idle_id), ['c', 'out', 'src'])
+    assert.equal(await read(idle_id, 'src/a.ts'), 'two\n')
   })
 
   test('are refused with what is wrong, and what helps', async () => {

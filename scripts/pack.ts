@@ -3,6 +3,7 @@ import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packClient } from './pack-client.ts'
 import { packCommand } from './pack-command.ts'
+import { packImage } from './pack-image.ts'
 import { packPython } from './pack-python.ts'
 
 const dist = resolve(process.argv[2] ?? fileURLToPath(new URL('../dist', import.meta.url)))
@@ -10,6 +11,7 @@ const print = (file: string): void => console.log(relative(process.cwd(), file))
 
 print(await packCommand(dist))
 print(await packClient(dist))
+print(await packImage(dist))
 const python = await packPython(dist)
 if ('wheel' in python) print(python.wheel)
 else console.error(`Left out the Python package: ${python.missing}`)

@@ -10,9 +10,6 @@ while read -r for sum path folder; do
   mkdir -p "$folder"
   tar --extract --gzip --file /tmp/package.tgz --directory "$folder" --strip-components 1 --no-same-owner
 done </tmp/packages.txt
-mkdir node_modules/runyard
-tar --extract --gzip --file /tmp/runyard.tgz --directory node_modules/runyard --strip-components 1 --no-same-owner
-chmod 755 node_modules/runyard/bundle/runyard.js
 # For compiling add-ons, and for editors.
 rm -rf node_modules/node-linux-*/include node_modules/node-linux-*/share node_modules/@types
 ls node_modules/node-linux-*/bin/node >/dev/null || { echo "There is no Node for $architecture." >&2; exit 1; }

@@ -21,6 +21,7 @@ const TEXTS = [
   'deploy/Dockerfile',
   'deploy/compose/compose.s3.yaml',
   'deploy/compose/compose.yaml',
+  'deploy/helm/runyard/Chart.yaml',
   'docs/install.md',
   'docs/tasks/README.md',
   'python/README.md',

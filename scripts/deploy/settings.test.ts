@@ -4,7 +4,9 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import { Ajv } from 'ajv'
 import { unpackTar } from 'modern-tar'
+import { parse } from 'yaml'
 import { SETTING_TEXTS } from '../../server/src/settings.gen.ts'
 import { temporaryDirectory } from '../../server/test/support/leftovers.ts'
 import { EXTERNAL } from '../bundle.ts'
@@ -14,6 +16,7 @@ import { root } from './scene.ts'
 
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 const version = readVersion(root)
+const chart = 'deploy/helm/runyard'
 /** Of compose: an image, and the port of this machine. No process reads them. */
 const OF_COMPOSE = ['RUNYARD_IMAGE', 'RUNYARD_PUBLISH']
 const files = globSync('deploy/**/*', { cwd: root, withFileTypes: true })
@@ -30,6 +33,8 @@ test('each setting that they name is one that the service knows', () => {
 })
 
 test('they name the version of this checkout', () => {
+  const chart_file = parse(read(`${chart}/Chart.yaml`)) as Record<string, string>
+  assert.deepEqual([chart_file.version, chart_file.appVersion], [version, version])
   const tags = files.flatMap((file) => [...read(file).matchAll(/ghcr\.io\/runyard\/runyard:([\w.-]+)/g)])
   assert(tags.length > 0)
   for (const [image, tag] of tags) assert.equal(tag, version, image)
@@ -67,4 +72,55 @@ test('the archive of the image has the command, and a checksum of all else that 
     for (const name of [...EXTERNAL, node]) assert(places.includes(`node_modules/${name}`), name)
     assert.equal(places.filter((place) => place?.includes('node-linux-')).length, 1)
   }
+})
+
+test('the values of the chart fit its schema, which refuses what is not there', () => {
+  const values = parse(read(`${chart}/values.yaml`)) as Record<string, unknown>
+  const check = new Ajv({ strict: true, allErrors: true }).compile(
+    JSON.parse(read(`${chart}/values.schema.json`)),
+  )
+  const faults = (given: object): string[] => {
+    check({ ...values, ...given })
+    return (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
+  }
+  assert.deepEqual(faults({}), [])
+  for (const wrong of [
+    { replica: 3 },
+    { settings: { RUNYARD_MAX_OPEN_RUNS: 20 } },
+    { settings: { RUNYARD_SLOTS: '4' } },
+    { settings: { max_open_runs: '20' } },
+    { publicUrl: 'https://runs.example.com/' },
+    { files: { s3: 'bucket' } },
+    { sandboxes: { egress: 'allowlist' } },
+    { worker: { slots: 0 } },
+  ])
+    assert(faults(wrong).length > 0, JSON.stringify(wrong))
+  assert.deepEqual(
+    faults({ settings: { RUNYARD_MAX_OPEN_RUNS: '20' }, files: { s3: 's3://acme/runyard' } }),
+    [],
+  )
+})
+
+test('each value of the chart is used by a template, and each that a template uses has a default', () => {
+  const values = parse(read(`${chart}/values.yaml`)) as Record<string, unknown>
+  const templates = files
+    .filter((file) => file.startsWith(`${chart}/templates/`))
+    .map(read)
+    .join('\n')
+  const used = [...templates.matchAll(/\.Values((?:\.\w+)+)/g)].map(([, path = '']) =>
+    path.split('.').slice(1),
+  )
+  assert(used.length > 30)
+  for (const path of used) {
+    let found: unknown = values
+    for (const name of path) {
+      assert(typeof found === 'object' && found !== null && name in found, path.join('.'))
+      found = (found as Record<string, unknown>)[name]
+    }
+  }
+  const sections = new Set(used.map(([section]) => section))
+  assert.deepEqual(
+    Object.keys(values).filter((section) => !sections.has(section)),
+    [],
+  )
 })

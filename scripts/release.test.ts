@@ -45,6 +45,8 @@ test('a dry run builds everything that a release has, and changes nothing else',
   const archives = [
     `runyard-${version}.tgz`,
     `runyard-client-${version}.tgz`,
+    `runyard-${version}.image.tar.gz`,
+    `runyard-${version}.chart.tgz`,
     `runyard-${version}-py3-none-any.whl`,
   ]
   const files = [...archives, `runyard-${version}.cdx.json`, `runyard-${version}.notes.md`]
@@ -64,7 +66,12 @@ test('a dry run builds everything that a release has, and changes nothing else',
   // Only tests use it.
   assert(!names.includes('playwright-core'))
   for (const file of archives) assert(stdout.includes(`${directory}/${file}`), stdout)
-  assert.match(stdout, /^ {2}npm publish .*^ {2}twine upload .*^ {2}gh release create /ms)
+  assert.match(
+    stdout,
+    /^ {2}npm publish .*^ {2}twine upload .*^ {2}docker buildx build .*^ {2}helm push .*^ {2}gh release create /ms,
+  )
+  // Helm's archive is none of npm's.
+  assert.doesNotMatch(stdout, /npm publish .*chart/)
 })
 
 test('a new version is named in every file that names the old one', () => {

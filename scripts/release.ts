@@ -17,7 +17,8 @@ import { checkRelease, findSection } from './release-checks.ts'
 const root = fileURLToPath(new URL('../', import.meta.url))
 /** Their code is in the published command: the service, the command line, the page. The TypeScript library has no dependencies. */
 const SHIPPED = ['runyard', '@runyard/server', '@runyard/web']
-const ARCHIVES = 3
+const ARCHIVES = 5
+const REGISTRY = 'ghcr.io/runyard'
 
 const { values, positionals } = readArguments()
 const [version = ''] = positionals
@@ -139,15 +140,20 @@ function commitAndTag(): void {
 function printCommands(archives: readonly string[], others: readonly string[]): void {
   // The library first, so that the command is never there without it.
   const npm = archives
-    .filter((file) => file.endsWith('.tgz'))
+    .filter((file) => file.endsWith('.tgz') && !file.endsWith('.chart.tgz'))
     .map(show)
     .reverse()
+  const [image = '', chart = ''] = ['.image.tar.gz', '.chart.tgz'].map((ending) =>
+    show(archives.find((file) => file.endsWith(ending)) ?? ''),
+  )
   const wheels = archives.filter((file) => file.endsWith('.whl')).map(show)
   const files = [...archives, ...others.slice(0, 1), join(out, 'SHA256SUMS')].map(show)
   console.log(`${values['dry-run'] ? 'A release would be published with' : 'Publish it with'}
   git push origin HEAD v${version}
 ${npm.map((file) => `  npm publish --provenance=false ${file}`).join('\n')}
   twine upload ${wheels.join(' ')}
+  docker buildx build --platform linux/amd64,linux/arm64 --push --tag ${REGISTRY}/runyard:${version} - < ${image}
+  helm push ${chart} oci://${REGISTRY}/charts
   gh release create v${version} --verify-tag --title ${version} --notes-file ${show(others[1] ?? '')} ${files.join(' ')}`)
 }
 

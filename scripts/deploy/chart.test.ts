@@ -1,0 +1,90 @@
+/** The chart as Helm renders it; `npm run test:long` installs it. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { describe, test } from 'node:test'
+import { CHART, findHelm, type Manifest, render, SAMPLES } from './helm.ts'
+
+const found = findHelm()
+
+describe('the chart', { skip: 'missing' in found ? found.missing : false }, () => {
+  const { helm } = 'helm' in found ? found : { helm: '' }
+  const whyNot = (values: object): string => {
+    try {
+      render(helm, values)
+    } catch (error) {
+      return (error as { stderr: string }).stderr
+    }
+    return assert.fail(JSON.stringify(values))
+  }
+  const named = (manifests: Manifest[], kind: string, name: string): Manifest =>
+    manifests.find((one) => one.kind === kind && one.metadata.name === name) ?? assert.fail(`${kind} ${name}`)
+
+  test('lints and renders with each kind of values', () => {
+    for (const [name, values] of Object.entries(SAMPLES)) {
+      execFileSync(helm, ['lint', '--strict', '--quiet', CHART, '--values', '-'], {
+        input: JSON.stringify(values),
+      })
+      const manifests = render(helm, values)
+      const ids = manifests.map(({ kind, metadata }) => `${kind} ${metadata.namespace} ${metadata.name}`)
+      assert(ids.length > 9 && new Set(ids).size === ids.length, `${name}: ${ids.join(', ')}`)
+    }
+  })
+
+  test('refuses what it would misunderstand, in words', () => {
+    const trial = SAMPLES.trial ?? {}
+    assert.match(whyNot({}), /Say which PostgreSQL: database\.secretName .*database\.bundled\.enabled=true/)
+    assert.match(whyNot({ ...trial, files: {} }), /Say where files are kept: files\.s3 .*files\.claim\.name/)
+    assert.match(whyNot({ ...trial, replicas: 3 }), /replicas/)
+    assert.match(whyNot({ ...trial, worker: { slot: 3 } }), /slot/)
+    assert.match(whyNot({ ...trial, settings: { RUNYARD_SLOTS: '3' } }), /RUNYARD_SLOTS|settings/)
+    assert.match(whyNot({ ...trial, settings: { RUNYARD_MAX_OPEN_RUNS: 20 } }), /RUNYARD_MAX_OPEN_RUNS/)
+    assert.match(
+      whyNot({ ...trial, metrics: { serviceMonitor: { enabled: true } } }),
+      /serviceMonitor needs metrics\.secretName/,
+    )
+  })
+
+  test('names no variable twice, which a cluster refuses', () => {
+    for (const values of Object.values(SAMPLES))
+      for (const name of ['one-runyard', 'one-runyard-worker']) {
+        const { spec } = named(render(helm, values), 'Deployment', name) as {
+          spec: {
+            template: { spec: { containers: Array<{ env: Array<{ name: string; value?: string }> }> } }
+          }
+        }
+        const names = spec.template.spec.containers[0]?.env.map((variable) => variable.name) ?? []
+        assert(names.includes('RUNYARD_SECRET_KEY'))
+        assert.deepEqual(names, [...new Set(names)])
+      }
+  })
+
+  test('the setting of a role counts more than that of all', () => {
+    const text = JSON.stringify(named(render(helm, SAMPLES.production ?? {}), 'Deployment', 'one-runyard'))
+    assert.match(text, /"RUNYARD_MAX_OPEN_RUNS","value":"10"/)
+  })
+
+  test('migrates beside the first start, and before an upgrade', () => {
+    const values = SAMPLES.trial ?? {}
+    const first = named(render(helm, values), 'Job', 'one-runyard-migrate')
+    assert.equal(first.metadata.annotations, undefined)
+    const next = named(render(helm, values, '--is-upgrade'), 'Job', 'one-runyard-migrate')
+    assert.equal(next.metadata.annotations?.['helm.sh/hook'], 'pre-upgrade')
+  })
+
+  test('keeps the key of a database that outlives the release', () => {
+    const keepsIt = (values: object): boolean => {
+      const { metadata } = named(render(helm, values), 'Secret', 'one-runyard-secret-key')
+      return metadata.annotations?.['helm.sh/resource-policy'] === 'keep'
+    }
+    assert.deepEqual([keepsIt(SAMPLES.bare ?? {}), keepsIt(SAMPLES.trial ?? {})], [true, false])
+  })
+
+  test('has a ServiceMonitor with the token, for who asks for one', () => {
+    const metrics = {
+      secretName: 'metrics',
+      serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+    }
+    const { spec } = named(render(helm, { ...SAMPLES.trial, metrics }), 'ServiceMonitor', 'one-runyard')
+    assert.match(JSON.stringify(spec), /"credentials":\{"name":"metrics","key":"RUNYARD_METRICS_TOKEN"\}/)
+  })
+})

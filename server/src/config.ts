@@ -110,6 +110,13 @@ const Variables = z.object({
     .string()
     .regex(/^[A-Za-z0-9._-]{1,128}$/)
     .optional(),
+  RUNYARD_SERVER: address.optional(),
+  RUNYARD_POOL_KEY: z
+    .string()
+    .trim()
+    .regex(/^ryp_[A-Za-z0-9]{46}$/, 'must be a pool key: runyard keys create --pool POOL makes one')
+    .optional(),
+  RUNYARD_POOL_KEY_FILE: z.string().min(1).optional(),
   RUNYARD_SLOTS: whole(1, 1_000).optional(),
   RUNYARD_GRACE_SECONDS: whole(0, 3_600).optional(),
   RUNYARD_MAX_PREPARED_MB: whole(0, 1_048_576).optional(),
@@ -209,6 +216,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, directo
     has_own_authorities: env.NODE_EXTRA_CA_CERTS !== undefined,
     local_repos: resolvePath(env.RUNYARD_LOCAL_REPOS),
     pool: env.RUNYARD_POOL ?? 'default',
+    server: env.RUNYARD_SERVER?.replace(/(\/api\/v1)?\/*$/, ''),
+    pool_key: env.RUNYARD_POOL_KEY,
+    pool_key_file: resolvePath(env.RUNYARD_POOL_KEY_FILE),
     slots: env.RUNYARD_SLOTS ?? 8,
     grace_ms: (env.RUNYARD_GRACE_SECONDS ?? 10) * 1_000,
     prepared: { max_bytes: (env.RUNYARD_MAX_PREPARED_MB ?? 4_096) * MiB },

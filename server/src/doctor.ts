@@ -6,12 +6,14 @@ import { readDiskSpace } from './blobs/disk-space.ts'
 import type { Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { isServed } from './control.ts'
+import { ControlPlaneRefusal } from './control-plane/remote-calls.ts'
 import { checkDataDir } from './data-dir.ts'
 import { examineAddress } from './doctor-address.ts'
 import { MODEL_VARIABLES } from './harness/model-variables.ts'
 import { openModels } from './harness/models.ts'
 import { listInstalled } from './installed-agents.ts'
 import { openBlobs } from './open-blobs.ts'
+import { openRemotePlane } from './remote-plane.ts'
 import { DEFAULT_IMAGE } from './sandbox/default-image.ts'
 import { ALLOW_FALLBACK, whyNoFallback } from './sandbox/fallback.ts'
 import {
@@ -24,6 +26,7 @@ import {
 import { userName } from './sandbox/user-name.ts'
 import { readDatabaseState } from './store/database-state.ts'
 import { openPostgres } from './store/db.ts'
+import { isUnavailable } from './store/faults.ts'
 
 export interface Diagnosis extends Finding {
   /** What it is about: `Database`, `Docker`, … */
@@ -46,8 +49,11 @@ export async function* diagnose(configure: () => Config): AsyncGenerator<Diagnos
     return yield* under('Settings', [{ state: 'bad', says: error.detail, fix }])
   }
   yield* under('Data directory', await examineDataDir(config))
-  yield* under('Database', await examineDatabase(config))
-  yield* under('Files', await examineFiles(config))
+  if (config.server !== undefined) yield* under('Server', await examineServer(config))
+  else {
+    yield* under('Database', await examineDatabase(config))
+    yield* under('Files', await examineFiles(config))
+  }
   yield* examineSandboxes(config)
   yield* under('Retention', [describeRetention(config)])
   yield* under('Models', await examineModels(config))
@@ -89,6 +95,30 @@ async function examineDataDir({ data_dir, min_free_percent }: Config): Promise<F
       fix: 'Free some, choose another disk with RUNYARD_DATA_DIR, or lower RUNYARD_MIN_FREE_PERCENT.',
     })
   return findings
+}
+
+/** As a worker over HTTPS finds it at its start. */
+async function examineServer(config: Config): Promise<Finding[]> {
+  const { server } = config
+  try {
+    const { pool } = await (await openRemotePlane(config)).welcome()
+    const found: Finding = {
+      state: 'good',
+      says: `${server} answers, and the pool key is for the pool ${pool}.`,
+    }
+    if (!server?.startsWith('http:')) return [found]
+    const fix = 'Put a certificate in front of the server, and give its https address.'
+    return [
+      found,
+      { state: 'weak', says: 'It is asked without TLS: keys and secrets travel in the clear.', fix },
+    ]
+  } catch (error) {
+    if (error instanceof AppError) return [{ state: 'bad', says: error.detail }]
+    if (error instanceof ControlPlaneRefusal) return [{ state: 'bad', says: `${server}: ${error.message}` }]
+    if (!isUnavailable(error)) throw error
+    const fix = 'Check the address in RUNYARD_SERVER, and whether this machine may connect to it.'
+    return [{ state: 'bad', says: `${server} does not answer.`, fix }]
+  }
 }
 
 async function examineDatabase({ database_url, data_dir }: Config): Promise<Finding[]> {

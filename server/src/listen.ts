@@ -13,6 +13,7 @@ import { createApp } from './http/app.ts'
 import type { HttpSettings, LogStream, Readiness } from './http/context.ts'
 import type { RequestMaxima } from './http/request-limits.ts'
 import { listHarnesses } from './installed-harnesses.ts'
+import { openStoredPlane } from './open-control-plane.ts'
 import { createGitHosts } from './pulls.ts'
 import { DEFAULT_IMAGE } from './sandbox/default-image.ts'
 import type { SandboxBackend } from './sandbox/sandbox.ts'
@@ -98,6 +99,7 @@ export function buildFace(options: ListenOptions): Face {
     limit_maxima: config.limit_maxima,
     min_schedule_seconds: config.min_schedule_seconds,
     max_run_files_bytes: config.max_run_files_bytes,
+    max_file_bytes: Math.max(config.max_run_files_bytes, config.snapshots.max_bytes),
     open_runs: config.open_runs,
     ...(config.metrics_token === undefined ? {} : { metrics_token: config.metrics_token }),
     request_maxima: {
@@ -107,10 +109,13 @@ export function buildFace(options: ListenOptions): Face {
     ...(tls ? { tls: tls.options } : {}),
   }
   const fingerprints = fingerprintsOf(config)
+  // A worker of this process does not beat, so nobody could tell which worker is lost.
+  const plane = backend ? null : openStoredPlane({ config, store, blobs, watch, embedded: true })
   const app = createApp({
     store,
     watch,
     blobs,
+    plane,
     ...createGitHosts(config, store, backend ?? null),
     settings,
     readiness: () => readiness(store, backend, config, fingerprints, options.blobs_state),

@@ -58,6 +58,10 @@ export interface RoleOptions {
   data_dir?: string
   sandbox?: Config['sandbox']
   pool?: string
+  /** Of a worker over HTTPS. */
+  server?: string
+  pool_key?: string
+  pool_key_file?: string
   tls?: TlsFiles
   /** Ends a start that waits; it then throws the signal's reason. */
   signal?: AbortSignal
@@ -121,6 +125,8 @@ function configure(options: RoleOptions): Config {
     RUNYARD_DATA_DIR: options.data_dir === given.data_dir ? undefined : options.data_dir,
     RUNYARD_SANDBOX: options.sandbox,
     RUNYARD_POOL: options.pool,
+    RUNYARD_SERVER: options.server,
+    RUNYARD_POOL_KEY_FILE: options.pool_key_file,
   }
   const config = {
     ...given,
@@ -133,6 +139,9 @@ function configure(options: RoleOptions): Config {
     ...(options.data_dir === undefined ? {} : { data_dir: options.data_dir }),
     ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
     ...(options.pool === undefined ? {} : { pool: options.pool }),
+    ...(options.server === undefined ? {} : { server: options.server }),
+    ...(options.pool_key === undefined ? {} : { pool_key: options.pool_key }),
+    ...(options.pool_key_file === undefined ? {} : { pool_key_file: options.pool_key_file }),
   }
   const { local_repos, data_dir } = config
   if (local_repos && isBelow(local_repos, resolve(data_dir)))
@@ -313,6 +322,7 @@ export async function startWorkerRole(
   options: WorkerOptions = {},
 ): Promise<{ pool: string; sandbox: string; sandbox_description: string; stop(): Promise<void> }> {
   const config = configure(options)
+  if (config.server !== undefined) return startRemoteWorker(config, options)
   const log = openLog(config, 'worker', options.log)
   const store = openPostgres({ url: requireDatabase(config, 'worker'), application_name: 'runyard-worker' })
   const watch = new Watch(store)
@@ -359,6 +369,44 @@ export async function startWorkerRole(
   } catch (error) {
     await stop()
     throw explainDataDir(toOperatorError(error, store), config.data_dir)
+  }
+}
+
+/** The same over HTTPS: no database, no secret key, no storage, and no housekeeping but for the sandboxes of this machine. */
+async function startRemoteWorker(config: Config, options: WorkerOptions): ReturnType<typeof startWorkerRole> {
+  const log = openLog(config, 'worker', options.log)
+  const { openRemotePlane, persistRemotely } = await import('./remote-plane.ts')
+  const persist = persistRemotely({
+    say: options.onWait ?? ((missing: string) => log.warn(missing)),
+    signal: options.signal,
+  })
+  if (config.server?.startsWith('http:'))
+    log.warn(
+      { server: config.server },
+      'The server is asked without TLS: keys and secrets travel in the clear.',
+    )
+  const plane = await openRemotePlane(config)
+  const { installation_id, pool } = await persist(() => plane.welcome())
+  try {
+    prepareDataDir(config.data_dir)
+    const { work } = await import('./work.ts')
+    const worker = await work({
+      // What setups leave is not kept over HTTPS: another worker could have put something else there.
+      config: { ...config, pool, database_url: undefined, prepared: { max_bytes: 0 } },
+      ...{ plane, log, persist, embedded: false },
+      readInstallation: async () => installation_id,
+      ...(options.companions ? { companions: options.companions } : {}),
+    })
+    const stop = closeAll([() => worker.stop(), logBlocks(log)])
+    return {
+      ...{ pool, sandbox: worker.backend.name, sandbox_description: worker.backend.description },
+      stop: () => {
+        worker.drain()
+        return stop()
+      },
+    }
+  } catch (error) {
+    throw explainDataDir(error, config.data_dir)
   }
 }
 
@@ -462,7 +510,7 @@ function requireDatabase(config: Config, role: string): string {
   if (config.database_url) return config.database_url
   throw new AppError(
     'invalid_request',
-    `\`runyard ${role}\` needs PostgreSQL: set DATABASE_URL. Without it, \`runyard dev\` runs everything embedded.`,
+    `\`runyard ${role}\` needs PostgreSQL: set DATABASE_URL. Without it, \`runyard dev\` runs everything embedded${role === 'worker' ? ', and --server with a pool key makes a worker over HTTPS' : ''}.`,
   )
 }
 

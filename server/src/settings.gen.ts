@@ -168,6 +168,18 @@ export const SETTING_TEXTS: Readonly<Record<string, { default: string; meaning: 
     "default": "default",
     "meaning": "pool of this worker; default pool of runs that name none"
   },
+  "RUNYARD_SERVER": {
+    "default": "",
+    "meaning": "address of the server, for a worker over HTTPS, which needs no database and no secret key"
+  },
+  "RUNYARD_POOL_KEY": {
+    "default": "",
+    "meaning": "its pool key"
+  },
+  "RUNYARD_POOL_KEY_FILE": {
+    "default": "",
+    "meaning": "a file with its pool key; read when the worker starts"
+  },
   "RUNYARD_SLOTS": {
     "default": "8",
     "meaning": "runs this worker executes at once"

@@ -1,4 +1,6 @@
 import type { Command } from 'commander'
+import { resolvePath } from '../current-process.ts'
+import { usageFailure } from '../failure.ts'
 import { port } from '../option-values.ts'
 import { openOutput } from '../output.ts'
 import { loadRole, loadService, runRole, settingsOf } from '../role.ts'
@@ -14,6 +16,16 @@ interface ServeOptions {
 interface WorkerOptions {
   pool?: string
   sandbox?: 'docker' | 'bubblewrap' | 'kubernetes' | 'host'
+  server?: string
+  poolKey?: string
+  poolKeyFile?: string
+}
+
+function serverAddress(text: string): string {
+  const url = URL.parse(text)
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw usageFailure(`--server: ${text} is no http or https address.`)
+  return text.replace(/(\/api\/v1)?\/*$/, '')
 }
 
 /** `serve`, `worker`, `migrate`: the parts of an installation on PostgreSQL. */
@@ -45,19 +57,30 @@ export function addServiceCommands(program: Command): void {
 
   program
     .command('worker')
-    .summary('start a worker on PostgreSQL')
-    .description('Starts a worker that executes the runs of a pool, on the PostgreSQL of DATABASE_URL.')
+    .summary('start a worker')
+    .description(
+      'Starts a worker that executes the runs of a pool: on the PostgreSQL of DATABASE_URL, or, with --server and a pool key, over HTTPS.',
+    )
     .option('--pool <name>', 'pool to work for (RUNYARD_POOL; default "default")')
     .option(
       '--sandbox <backend>',
       'where commands run: docker, bubblewrap, kubernetes or host (RUNYARD_SANDBOX)',
     )
-    .action(async ({ pool, sandbox }: WorkerOptions) => {
+    .option('--server <url>', 'work over HTTPS for this server (RUNYARD_SERVER)', serverAddress)
+    .option('--pool-key-file <file>', 'file with the pool key for --server (RUNYARD_POOL_KEY_FILE)')
+    .option(
+      '--pool-key <key>',
+      'the pool key itself, which other users of the machine can see (RUNYARD_POOL_KEY)',
+    )
+    .action(async ({ pool, sandbox, server, poolKey, poolKeyFile }: WorkerOptions) => {
       const { startWorkerRole } = await loadRole()
       const options = {
         ...settingsOf(),
         ...(pool === undefined ? {} : { pool }),
         ...(sandbox === undefined ? {} : { sandbox }),
+        ...(server === undefined ? {} : { server }),
+        ...(poolKey === undefined ? {} : { pool_key: poolKey }),
+        ...(poolKeyFile === undefined ? {} : { pool_key_file: resolvePath(poolKeyFile) }),
       }
       const output = openOutput({ format: 'text' })
       await runRole(

@@ -50,6 +50,7 @@ import { servePools } from './routes/pools.ts'
 import { servePreparedAttachments } from './routes/prepared-attachments.ts'
 import { servePrincipals } from './routes/principals.ts'
 import { servePullRequests } from './routes/pull-requests.ts'
+import { serveRemoteWorkers } from './routes/remote-workers.ts'
 import { serveRepositories } from './routes/repositories.ts'
 import { serveRunDeletion } from './routes/run-deletion.ts'
 import { serveRunReports } from './routes/run-reports.ts'
@@ -206,6 +207,7 @@ export function createApp(context: HttpContext): FastifyInstance {
   serveRepositories(app, services)
   servePools(app, services)
   serveFleet(app, services)
+  serveRemoteWorkers(app, services)
   serveGrants(app, services)
   serveAuditLog(app, services)
   serveModels(app, services)

@@ -24,6 +24,8 @@ export interface Authenticator {
    * no other site can send that header. Throws `authentication_required`, and `not_authorized` where another site asks.
    */
   authenticate(request: FastifyRequest): Promise<Actor>
+  /** Only for a pool key. Throws `authentication_required`, and `not_authorized` for other keys. */
+  authenticatePoolKey(request: FastifyRequest): Promise<Actor>
   /** Whether what a request was sent with is still good: streams ask again and again. */
   isStillAllowed(request: FastifyRequest): Promise<boolean>
   /** Counts a failure of the address, and throws `authentication_required`. */
@@ -32,6 +34,8 @@ export interface Authenticator {
 
 const POOL_KEY =
   'This is a pool key: workers claim runs with it (runyard worker --server), and it opens nothing else. Use an API key here.'
+
+const NO_POOL_KEY = 'This takes a pool key: make one with runyard keys create --pool POOL.'
 
 /** Why nobody is known. */
 interface Refusal {
@@ -95,6 +99,12 @@ export function createAuthenticator(db: Db, settings: { readonly public_url: str
       if (!('refusal' in found)) return found
       if (found.is_harmless) throw unauthenticated(found.refusal)
       return refuse(request, found.refusal)
+    },
+    authenticatePoolKey: async (request) => {
+      const found = await findByKey(request.headers.authorization ?? '')
+      if ('refusal' in found) return refuse(request, found.refusal)
+      if (found.pool === undefined) throw new AppError('not_authorized', NO_POOL_KEY)
+      return found
     },
     isStillAllowed: async (request) => !('refusal' in (await find(request))),
   }

@@ -13,6 +13,7 @@ import type {
 } from '../contract/repository.ts'
 import type { Setting } from '../contract/setting.ts'
 import type { WebhookEvent, WebhookTest } from '../contract/webhook.ts'
+import type { StoredControlPlane } from '../control-plane/stored-control-plane.ts'
 import type { Keyring } from '../sealing/keyring.ts'
 import type { Store } from '../store/db.ts'
 import type { OpenRunMaxima } from '../store/quotas.ts'
@@ -37,6 +38,8 @@ export interface HttpContext {
   blobs: Blobs
   pulls: PullRequests
   repositories: Repositories
+  /** What workers over HTTPS are served; `null`: this process takes none. */
+  plane: StoredControlPlane | null
   settings: HttpSettings
   /** Why this process is not ready, or `null`. */
   readiness: () => Promise<Readiness>
@@ -115,6 +118,8 @@ export interface HttpSettings {
   metrics_token?: string
   /** What one run may keep: attachments and artifacts. */
   max_run_files_bytes: number
+  /** The largest file that a worker may store. */
+  max_file_bytes: number
   tls?: TlsOptions
 }
 

@@ -77,6 +77,11 @@ export interface Command {
   interrupt_sequence: number | null
 }
 
+export async function isHeld(db: Db, lease: Lease): Promise<boolean> {
+  const found = await sql`select 1 from runs where ${held(lease)}`.execute(db)
+  return found.rows.length > 0
+}
+
 /** Whether a worker holds a run. */
 export const holdsRuns = (worker_id: string): RawBuilder<boolean> =>
   sql`exists (select from runs where worker_id = ${worker_id})`

@@ -52,16 +52,25 @@ export interface Cluster {
 export async function startCluster(
   database_url: string,
   common: Record<string, string> = {},
+  options: { over_https?: boolean } = {},
 ): Promise<Cluster> {
   const data_dir = temporaryDirectory('cluster')
   const store = openPostgres({ url: database_url })
   await migrate(store.db)
   const { api_key } = await createPrincipalWithKey(store.db, { name: 'test', role: 'admin' })
   const settings = settingsOf(database_url, data_dir, common)
-  const { serve, worker, end } = openRoles(settings, api_key)
+  const { serve, worker: besideDatabase, end, start } = openRoles(settings, api_key)
   const inner: InnerServe[] = []
   const first = await serve()
   const { api, base_url } = first
+  /** Has no more than a pool key. */
+  const overHttps: Cluster['worker'] = async (pool, { sandbox = 'bubblewrap', ...env } = {}) => {
+    const key = await createPrincipalWithKey(store.db, { name: 'fleet', role: 'viewer', pool })
+    const own = { RUNYARD_SERVER: base_url, RUNYARD_POOL_KEY: key.api_key, DATABASE_URL: '' }
+    const role = await start(['worker', '--sandbox', sandbox], /Working for /, { ...own, ...env })
+    return { ...role, worker_id: () => workerIn(role.log()) }
+  }
+  const worker = options.over_https ? overHttps : besideDatabase
   return {
     ...{ store, data_dir, api_key, first, base_url, api, serve, worker },
     async innerServe(env) {
@@ -209,7 +218,7 @@ function openRoles(settings: Record<string, string>, api_key: string) {
     for (const role of roles) role.signal('SIGCONT')
     await Promise.all(roles.map((role) => role.end('SIGTERM')))
   }
-  return { serve, worker, end }
+  return { serve, worker, end, start }
 }
 
 /** The id of a worker's present life, as its log has it. */

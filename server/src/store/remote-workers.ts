@@ -1,0 +1,85 @@
+/** Workers that only dial out. */
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Actor } from '../contract/actor.ts'
+import { activeKey, type FoundActor, toActor } from './api-keys.ts'
+import type { Db } from './db.ts'
+import { json } from './storable.ts'
+import type { WorkerRegistration } from './workers.ts'
+
+const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
+
+/** What a token is good for: as long as the pool key works and the worker is not lost, to claim; else to end what it has. */
+export interface RemoteWorkerRow {
+  worker_id: string
+  pool: string
+  lost: boolean
+  /** Whose key it was enrolled with. */
+  actor: Actor
+}
+
+/** False: there is another worker with this id. Repeating it changes nothing. */
+export async function enrolWorker(
+  db: Db,
+  worker: WorkerRegistration,
+  { key_id, token }: { key_id: string; token: string },
+): Promise<boolean> {
+  await sql`
+    insert into workers (worker_id, pool, host, version, place, slots, sandbox, models, lacking_agents, images, key_id, token_hash)
+    values (${worker.worker_id}, ${worker.pool}, ${worker.host}, ${worker.version}, ${worker.place}, ${worker.slots}, ${worker.sandbox},
+      ${json(worker.models)}, ${[...worker.lacking_agents]}::text[],
+      ${worker.images ? json(worker.images) : null}::jsonb, ${key_id}::uuid, ${hashOf(token)})
+    on conflict do nothing`.execute(db)
+  const found = await sql`
+    select 1 from workers where worker_id = ${worker.worker_id} and key_id = ${key_id}::uuid and token_hash = ${hashOf(token)}`.execute(
+    db,
+  )
+  return found.rows.length > 0
+}
+
+/** `null`: no such token, or its pool key does not work any more. */
+export async function findRemoteWorker(db: Db, token: string): Promise<RemoteWorkerRow | null> {
+  const found = await sql<FoundActor & { worker_id: string; worker_pool: string; lost: boolean }>`
+    select w.worker_id, w.pool as worker_pool, w.lost, k.principal_id, k.key_id, k.role, k.pool,
+      p.type = 'service_account' as is_identity
+    from workers w join api_keys k using (key_id) join principals p using (principal_id)
+    where w.token_hash = ${hashOf(token)} and ${activeKey}`.execute(db)
+  const [row] = found.rows
+  if (!row) return null
+  const { worker_id, worker_pool: pool, lost, ...actor } = row
+  return { worker_id, pool, lost, actor: toActor(actor) }
+}
+
+/** Whether a worker may read this file: it is of a run that it holds, or one that such a run names. */
+export async function mayReadFile(db: Db, worker_id: string, blob_key: string): Promise<boolean> {
+  const found = await sql`
+    select 1 from runs r where r.worker_id = ${worker_id} and (starts_with(${blob_key}, 'runs/' || r.run_id || '/')
+      or exists (select from attachments a where a.run_id = r.run_id and a.blob_key = ${blob_key})
+      or exists (select from snapshots s where s.run_id = r.run_id and s.blob_key = ${blob_key})) limit 1`.execute(
+    db,
+  )
+  return found.rows.length > 0
+}
+
+/** Whether a worker holds the run that a file is stored for, as its key says. */
+export async function mayWriteFile(db: Db, worker_id: string, blob_key: string): Promise<boolean> {
+  const found = await sql`
+    select 1 from runs r where r.worker_id = ${worker_id}
+      and (starts_with(${blob_key}, 'runs/' || r.run_id || '/artifacts/')
+        or starts_with(${blob_key}, 'runs/' || r.run_id || '/snapshots/')) limit 1`.execute(db)
+  return found.rows.length > 0
+}
+
+/** Who asked for a refresh that is claimed, if it is of this pool. */
+export async function findClaimedRefresh(
+  db: Db,
+  pool: string,
+  { environment_id, claimed_at }: { environment_id: string; claimed_at: string },
+): Promise<{ principal_id: string } | null> {
+  const found = await sql<{ principal_id: string }>`
+    select principal_id from skill_refreshes
+    where environment_id = ${environment_id} and pool = ${pool} and claimed_at::text = ${claimed_at}`.execute(
+    db,
+  )
+  return found.rows[0] ?? null
+}

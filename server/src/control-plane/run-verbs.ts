@@ -182,8 +182,13 @@ function requireAll(names: readonly string[], allowed: readonly string[]): void 
     throw new AppError('not_authorized', `The run's environment does not name the secret ${other}.`)
 }
 
-/** A row may name no file but one of its run. */
-function ofRun<T extends { blob_key: string }>({ lease }: HeldRun, row: T): T {
-  if (row.blob_key.startsWith(`runs/${lease.run_id}/`)) return row
-  throw new AppError('invalid_request', 'blob_key: must be of the run.')
+/** A row may name no file but those of its run. */
+function ofRun<T extends { blob_key: string; index_blob_key?: string | null }>(
+  { lease }: HeldRun,
+  row: T,
+): T {
+  for (const field of ['blob_key', 'index_blob_key'] as const)
+    if (row[field] && !row[field].startsWith(`runs/${lease.run_id}/`))
+      throw new AppError('invalid_request', `${field}: must be of the run.`)
+  return row
 }

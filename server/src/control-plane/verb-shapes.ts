@@ -77,7 +77,8 @@ export const Snapshot = shaped<NewSnapshot>(
     ...{ snapshot_id: Id, execution: Small, turn: Small, sequence: Small, attachments_written: Ids },
     ...{ folders: Names, commits: Commits, backend: Name, sandbox_id: Name, image: Name.nullable() },
     ...{ stamp: Sentence.nullable(), blob_key: Name, size_bytes: Count, expanded_bytes: Count },
-    ...{ entries: Small, sha256: Sha256 },
+    // An older worker writes no index.
+    ...{ index_blob_key: Name.nullish(), entries: Small, sha256: Sha256 },
   }),
 )
 

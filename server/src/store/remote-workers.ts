@@ -64,9 +64,10 @@ export async function mayReadFile(db: Db, worker_id: string, blob_key: string): 
 /** Whether a worker holds the run that a file is stored for, as its key says. */
 export async function mayWriteFile(db: Db, worker_id: string, blob_key: string): Promise<boolean> {
   const found = await sql`
-    select 1 from runs r where r.worker_id = ${worker_id}
-      and (starts_with(${blob_key}, 'runs/' || r.run_id || '/artifacts/')
-        or starts_with(${blob_key}, 'runs/' || r.run_id || '/snapshots/')) limit 1`.execute(db)
+    select 1 from runs r, unnest(array['artifacts', 'snapshots', 'indexes']) folder
+    where r.worker_id = ${worker_id} and starts_with(${blob_key}, 'runs/' || r.run_id || '/' || folder || '/') limit 1`.execute(
+    db,
+  )
   return found.rows.length > 0
 }
 

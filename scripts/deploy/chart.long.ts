@@ -178,9 +178,12 @@ describe('the chart on a cluster', { skip, timeout: 2_400_000 }, () => {
   })
 
   test('an upgrade with a value that is not there replaces nothing', () => {
-    const before = kubectl('--namespace', namespace, 'get', 'pods', '--output', 'name')
+    const path = 'jsonpath={.items[*].metadata.generation}'
+    const generations = (): string =>
+      kubectl('--namespace', namespace, 'get', 'deployments', '--output', path)
+    const before = generations()
     assert.throws(() => release('upgrade', ...settings(), '--set', 'worker.slot=5'), /slot/)
-    assert.equal(kubectl('--namespace', namespace, 'get', 'pods', '--output', 'name'), before)
+    assert.equal(generations(), before)
   })
 
   test('going back while runs are at work loses none', async () => {

@@ -13,6 +13,7 @@ const BUILD_MS = 900_000
 
 export const IMAGE = 'runyard:test'
 export const POSTGRES_IMAGE = 'runyard-test-postgres:1'
+export const SYSTEMD_IMAGE = 'runyard-test-systemd:1'
 export const S3_IMAGE = 'runyard-test-s3:1'
 const VERSITY = 'github.com/versity/versitygw/cmd/versitygw@v1.8.0'
 
@@ -29,13 +30,17 @@ export function whyNoImages(): string | false {
 export async function buildImage(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'runyard-image-'))
   try {
-    build(IMAGE, ['-'], readFileSync(await packImage(folder)))
+    build(IMAGE, ['-'], { input: readFileSync(await packImage(folder)) })
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
 export const buildPostgresImage = (): void => build(POSTGRES_IMAGE, [join(root, 'test/deploy/postgres')])
+
+/** On top of the image, which has to be there. */
+export const buildSystemdImage = (): void =>
+  build(SYSTEMD_IMAGE, [join(root, 'test/deploy/systemd')], { base: IMAGE })
 
 /** Go takes a few minutes for it, the first time. */
 export function buildS3Image(): void {
@@ -56,11 +61,16 @@ export function buildS3Image(): void {
 }
 
 /** With the machine's network: Debian's packages and npm's come from where this machine gets them. */
-function build(tag: string, context: readonly string[], input?: Buffer): void {
+function build(tag: string, context: readonly string[], { base = BASE, input }: BuildOptions = {}): void {
   docker(
-    ['build', '--quiet', '--network', 'host', '--build-arg', `BASE=${BASE}`, '--tag', tag, ...context],
+    ['build', '--quiet', '--network', 'host', '--build-arg', `BASE=${base}`, '--tag', tag, ...context],
     input,
   )
+}
+
+interface BuildOptions {
+  base?: string
+  input?: Buffer
 }
 
 export const docker = (args: readonly string[], input?: Buffer): string =>

@@ -322,8 +322,11 @@ export async function startWorkerRole(
   options: WorkerOptions = {},
 ): Promise<{ pool: string; sandbox: string; sandbox_description: string; stop(): Promise<void> }> {
   const config = configure(options)
-  if (config.server !== undefined) return startRemoteWorker(config, options)
   const log = openLog(config, 'worker', options.log)
+  if (config.server !== undefined) {
+    const { startRemoteWorker } = await import('./remote-plane.ts')
+    return startRemoteWorker(config, options, log)
+  }
   const store = openPostgres({ url: requireDatabase(config, 'worker'), application_name: 'runyard-worker' })
   const watch = new Watch(store)
   const closers: Closer[] = [() => watch.close(), () => store.close()].map(inTime)
@@ -369,44 +372,6 @@ export async function startWorkerRole(
   } catch (error) {
     await stop()
     throw explainDataDir(toOperatorError(error, store), config.data_dir)
-  }
-}
-
-/** The same over HTTPS: no database, no secret key, no storage, and no housekeeping but for the sandboxes of this machine. */
-async function startRemoteWorker(config: Config, options: WorkerOptions): ReturnType<typeof startWorkerRole> {
-  const log = openLog(config, 'worker', options.log)
-  const { openRemotePlane, persistRemotely } = await import('./remote-plane.ts')
-  const persist = persistRemotely({
-    say: options.onWait ?? ((missing: string) => log.warn(missing)),
-    signal: options.signal,
-  })
-  if (config.server?.startsWith('http:'))
-    log.warn(
-      { server: config.server },
-      'The server is asked without TLS: keys and secrets travel in the clear.',
-    )
-  const plane = await openRemotePlane(config)
-  const { installation_id, pool } = await persist(() => plane.welcome())
-  try {
-    prepareDataDir(config.data_dir)
-    const { work } = await import('./work.ts')
-    const worker = await work({
-      // What setups leave is not kept over HTTPS: another worker could have put something else there.
-      config: { ...config, pool, database_url: undefined, prepared: { max_bytes: 0 } },
-      ...{ plane, log, persist, embedded: false },
-      readInstallation: async () => installation_id,
-      ...(options.companions ? { companions: options.companions } : {}),
-    })
-    const stop = closeAll([() => worker.stop(), logBlocks(log)])
-    return {
-      ...{ pool, sandbox: worker.backend.name, sandbox_description: worker.backend.description },
-      stop: () => {
-        worker.drain()
-        return stop()
-      },
-    }
-  } catch (error) {
-    throw explainDataDir(error, config.data_dir)
   }
 }
 

@@ -1,15 +1,69 @@
-/** The control plane of a worker over HTTPS. */
+/** A worker over HTTPS, and its control plane. */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { AppError } from './contract/error.ts'
 import { ControlPlaneRefusal } from './control-plane/remote-calls.ts'
 import { RemoteControlPlane } from './control-plane/remote-control-plane.ts'
+import { explainDataDir, prepareDataDir } from './data-dir.ts'
 import type { Persist } from './database-wait.ts'
 import { isUnavailable } from './store/faults.ts'
+import { logBlocks } from './watchdog/event-loop.ts'
+import type { Companions } from './work.ts'
 import { LostAtStart } from './worker/beat.ts'
 
 const LOOK_MS = 2_000
+
+/** No database, no secret key, no storage, and no housekeeping but for the sandboxes of this machine. */
+export async function startRemoteWorker(
+  config: Config,
+  {
+    pool: wanted,
+    signal,
+    companions,
+    onWait: say = (missing) => log.warn(missing),
+  }: {
+    pool?: string
+    signal?: AbortSignal
+    companions?: Pick<Companions, 'gateway'>
+    onWait?: (missing: string) => void
+  },
+  log: Logger,
+) {
+  const persist = persistRemotely({ say, signal })
+  if (config.server?.startsWith('http:'))
+    log.warn(
+      { server: config.server },
+      'The server is asked without TLS: keys and secrets travel in the clear.',
+    )
+  const plane = await openRemotePlane(config)
+  const { installation_id, pool } = await persist(() => plane.welcome())
+  if (wanted !== undefined && wanted !== pool)
+    throw new AppError('invalid_request', `--pool: the pool key is for ${pool}, not for ${wanted}.`)
+  try {
+    prepareDataDir(config.data_dir)
+    const { work } = await import('./work.ts')
+    const worker = await work({
+      // What setups leave is not kept over HTTPS: another worker could have put something else there.
+      config: { ...config, pool, database_url: undefined, prepared: { max_bytes: 0 } },
+      ...{ plane, log, persist, embedded: false },
+      readInstallation: async () => installation_id,
+      ...(companions ? { companions } : {}),
+    })
+    const stopWatching = logBlocks(log)
+    return {
+      ...{ pool, sandbox: worker.backend.name, sandbox_description: worker.backend.description },
+      async stop() {
+        worker.drain()
+        await worker.stop()
+        await stopWatching()
+      },
+    }
+  } catch (error) {
+    throw explainDataDir(error, config.data_dir)
+  }
+}
 
 export async function openRemotePlane(config: Config): Promise<RemoteControlPlane> {
   const { server, version } = config

@@ -13,7 +13,7 @@ import { openDiskBlobs } from '../blobs/disk.ts'
 import { ArchiveCheck } from './archive-check.ts'
 import { type IndexedFile, showPath } from './file-index.ts'
 import { FileIndexWriter } from './file-index-writer.ts'
-import { lookUpFiles } from './look-up-files.ts'
+import { IndexRefused, lookUpFiles } from './look-up-files.ts'
 import { openPackedFile } from './packed-file.ts'
 
 const LIMITS = { expanded_bytes: 100 * 1024 ** 2, entries: 100_000 }
@@ -54,6 +54,7 @@ describe('files of an archive', () => {
     writeFileSync(join(workspace, 'two\nlines "quoted"\u2028'), 'named\n')
     linkSync(join(workspace, 'run.sh'), join(workspace, 'same as run.sh'))
     symlinkSync('/etc/passwd', join(workspace, 'passwd'))
+    linkSync(join(workspace, 'passwd'), join(workspace, 'same as passwd'))
     execFileSync('mkfifo', [join(workspace, 'pipe')])
     for (let at = 0; at < MANY; at += 1) writeFileSync(join(workspace, 'many', `${at}`), `${at}\n`)
     writeFileSync(join(place, 'home/agent/.secret'), 'home')
@@ -110,6 +111,7 @@ describe('files of an archive', () => {
         ['passwd', 'link', '777', 0, '/etc/passwd'],
         ['pipe', 'other', '644', 0, ''],
         ['run.sh', 'file', '755', 5, ''],
+        ['same as passwd', 'link', '777', 0, '/etc/passwd'],
         ['same as run.sh', 'file', '755', 5, ''],
         ['two\nlines "quoted"\u2028', 'file', '644', 6, ''],
       ],
@@ -158,6 +160,14 @@ describe('files of an archive', () => {
       'passwd/x',
     ])
       assert.equal((await lookUp(path)).itself, null, path)
+  })
+
+  test('an index of one endless line is refused', async () => {
+    await blobs.put('runs/x/indexes/endless', zstdCompressSync(Buffer.alloc(8_000_000, 'a')))
+    await assert.rejects(
+      lookUpFiles(() => opened('runs/x/indexes/endless'), '', { most: 1 }),
+      IndexRefused,
+    )
   })
 
   test('an archive that ends before the file does is an error, not a shorter file', async () => {

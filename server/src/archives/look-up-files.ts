@@ -10,11 +10,20 @@ export interface FoundFiles {
   has_more: boolean
 }
 
+/** A path, what it leads to and some numbers, most of their bytes escaped. Workers write indexes, and not all are to be trusted. */
+const LINE_CHARACTERS = 64 * 1024
+const MOST_CHARACTERS = 2 ** 30
+
+/** It is none that a worker of ours wrote. */
+export class IndexRefused extends Error {
+  override name = 'IndexRefused'
+}
+
 const WORKSPACE: IndexedFile = { path: '', name: '', type: 'folder', mode: 0o755, size: 0, offset: 0 }
 
 /**
  * Looks into an index for a path below `/workspace`, '' for itself. Reads it from its beginning to its end, twice where hard links
- * are found; holds no more than a page in memory, however many files there are.
+ * are found; holds no more than a page in memory, however many files there are. Throws `IndexRefused`.
  */
 export async function lookUpFiles(
   open: () => Promise<Readable>,
@@ -49,18 +58,24 @@ async function resolveHardLinks(open: () => Promise<Readable>, files: readonly I
   )
   if (waiting.size === 0) return
   for await (const line of readLines(await open())) {
-    const { path, size, offset } = readLine(line)
-    for (const file of waiting.get(path) ?? []) Object.assign(file, { size, offset })
+    const { path, type, size, offset, target } = readLine(line)
+    // A link has other names, too: `cp -al` makes them.
+    for (const file of waiting.get(path) ?? [])
+      Object.assign(file, { type, size, offset, ...(target === undefined ? {} : { target }) })
   }
 }
 
 async function* readLines(index: Readable): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   let rest = ''
+  let characters = 0
   // Who reads is told of a failure; both end with the reading.
   for await (const chunk of pipeline(index, decompress(), () => {})) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    const text = decoder.decode(chunk, { stream: true })
+    characters += text.length
+    const lines = (rest + text).split('\n')
     rest = lines.pop() ?? ''
+    if (rest.length > LINE_CHARACTERS || characters > MOST_CHARACTERS) throw new IndexRefused()
     yield* lines
   }
 }

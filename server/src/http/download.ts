@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { create as writeDisposition } from 'content-disposition'
 import { type Blobs, BlobsUnavailable } from '../blobs/blobs.ts'
 import type { Actor } from '../contract/actor.ts'
@@ -71,6 +71,23 @@ export function sendWithin(
     data.destroy()
     throw error
   }
+}
+
+/**
+ * The same bytes; fails if they are not as many as the answer says before them. What came too much would be taken for the next
+ * answer on the connection, somebody else's maybe.
+ */
+export const exactly = (data: Readable, size: number): Readable =>
+  Readable.from(counted(data, size), { objectMode: false })
+
+async function* counted(data: AsyncIterable<Buffer>, size: number): AsyncGenerator<Buffer> {
+  let sent = 0
+  for await (const chunk of data) {
+    sent += chunk.length
+    if (sent > size) break
+    yield chunk
+  }
+  if (sent !== size) throw new Error(`The file is not of the ${size} bytes that it should have.`)
 }
 
 /** What turns the order of letters shows `gpj.exe` as `exe.jpg`. */

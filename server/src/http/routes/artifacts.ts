@@ -17,6 +17,7 @@ import type { Services } from '../context.ts'
 import {
   DOWNLOAD_HEADERS,
   describeDisposition,
+  exactly,
   openUnmasked,
   redirectToDownload,
   sendWithin,
@@ -28,6 +29,9 @@ const INLINE = ['image/png', 'image/jpeg', 'image/webp']
 const NOT_FOUND = 'There is no artifact with this id.'
 
 type ArtifactCall = Pick<Call<typeof ROUTES.getArtifact>, 'params' | 'actor' | 'request'>
+
+/** Far more than the tools of agents let a plan have. */
+const PLAN_BYTES = 4 * 1024 ** 2
 
 export function serveArtifacts(app: FastifyInstance, services: Services): void {
   const { store, links, sessions } = services
@@ -57,7 +61,9 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
   const readPlan = async (artifact: ArtifactRow, actor: Actor): Promise<string> => {
     const data = await openUnmasked(services, artifact, actor, 'files')
     if (!data) throw new AppError('resource_not_found', NOT_FOUND)
-    return text(data)
+    // Not as its row says, which a worker wrote.
+    if (artifact.size_bytes > PLAN_BYTES) throw new AppError('resource_not_found', NOT_FOUND)
+    return text(exactly(data, artifact.size_bytes))
   }
 
   serve(app, services, ROUTES.downloadArtifact, async (call) => {
@@ -86,7 +92,7 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
         'content-length': artifact.size_bytes,
         'content-disposition': describeDisposition(artifact.filename, inline),
       })
-      .send(sendWithin(services, actor, data))
+      .send(sendWithin(services, actor, exactly(data, artifact.size_bytes)))
   })
 
   app.get<{ Params: { file: string } }>('/downloads/transcripts/:file', async (request, reply) => {

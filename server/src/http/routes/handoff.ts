@@ -7,7 +7,7 @@ import { requireUnmasked } from '../../store/grants.ts'
 import { findHandoff, findVisibleSnapshot } from '../../store/snapshots.ts'
 import { noteReading } from '../audit.ts'
 import type { Services } from '../context.ts'
-import { DOWNLOAD_HEADERS, openUnmasked, sendWithin } from '../download.ts'
+import { DOWNLOAD_HEADERS, exactly, openUnmasked, sendWithin } from '../download.ts'
 import { serve } from '../route.ts'
 import { requireRun } from './runs.ts'
 
@@ -49,6 +49,6 @@ export function serveHandoff(app: FastifyInstance, services: Services): void {
         'content-length': snapshot.size_bytes,
         'content-disposition': `attachment; filename="${FILENAME}"`,
       })
-      .send(sendWithin(services, actor, data))
+      .send(sendWithin(services, actor, exactly(data, snapshot.size_bytes)))
   })
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { IndexedFile } from '../../archives/file-index.ts'
-import { type FoundFiles, lookUpFiles } from '../../archives/look-up-files.ts'
+import { type FoundFiles, IndexRefused, lookUpFiles } from '../../archives/look-up-files.ts'
 import { openPackedFile } from '../../archives/packed-file.ts'
 import type { Actor } from '../../contract/actor.ts'
 import { AppError } from '../../contract/error.ts'
@@ -27,6 +27,7 @@ import { requireRun } from './runs.ts'
 const USUAL_PAGE = 200
 /** Of a name in an address, whose parts are limited; what is cut off is its beginning. */
 const NAME_CHARACTERS = 200
+const BROKEN = 'The list of the files of this turn is damaged. Download the workspace as a whole.'
 const GONE = 'The files of this turn are not in the storage any more.'
 
 type FileCall = Pick<Call<typeof ROUTES.getWorkspaceFile>, 'params' | 'actor' | 'request'>
@@ -54,7 +55,10 @@ export function serveWorkspaceFiles(app: FastifyInstance, services: Services): v
       // An index takes what a download takes: there may be a million lines.
       return sendWithin(services, actor, index)
     }
-    return lookUpFiles(open, path, page)
+    return lookUpFiles(open, path, page).catch((error: unknown) => {
+      if (error instanceof IndexRefused) throw new AppError('resource_not_found', BROKEN, { cause: error })
+      throw error
+    })
   }
 
   serve(app, services, ROUTES.listWorkspaceFiles, async (call) => {
@@ -120,7 +124,7 @@ export function serveWorkspaceFiles(app: FastifyInstance, services: Services): v
 
 function readCursor(cursor: string, path: string): { turn: number; after: string } {
   const [turn, of, after] = decodeCursor(cursor, 3)
-  if (typeof turn !== 'number' || !Number.isSafeInteger(turn) || typeof after !== 'string')
+  if (typeof turn !== 'number' || !Number.isSafeInteger(turn) || turn < 1 || typeof after !== 'string')
     throw brokenCursor()
   if (of !== path) throw new AppError('invalid_request', 'cursor: belongs to another folder.')
   return { turn, after }

@@ -108,12 +108,18 @@ onEitherDatabase('idempotency', (open) => {
 
   test('work outside of a transaction can be begun again after it has failed, and once its process has gone', async () => {
     const key = newKey()
+    const make = (used: IdempotencyKey) => onceOutside(store.db, used, async () => ({ status: 200, body: 2 }))
     const failed = onceOutside(store.db, key, async () => {
       throw new Error('no')
     })
     await assert.rejects(failed, /no/)
+    const done = newKey()
+    await assert.rejects(
+      onceOutside(store.db, done, async () => ({ status: 200, body: 1n })),
+      TypeError,
+    )
+    await assert.rejects(make(done), isCode('conflict', 409), 'what was done is not done again')
     const never = newKey()
-    const make = (used: IdempotencyKey) => onceOutside(store.db, used, async () => ({ status: 200, body: 2 }))
     assert.deepEqual(await make(key), { status: 200, body: 2, replayed: false })
     void onceOutside(store.db, never, () => new Promise(() => {}))
     await until('it to begin', () =>

@@ -38,12 +38,12 @@ const COUNTS = sql`k.created_at >= clock_timestamp() - ${LIFETIME}
  * An insert that yields the keys that are new or too old to matter, and none that was used. `rows` is a query for its columns:
  * owner, route, key, hash of the body, status and response.
  */
-export const claimKeys = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+export const claimKeys = (rows: RawBuilder<unknown>): RawBuilder<{ created_at: string }> => sql`
     insert into idempotency_keys as k (principal_id, route, key, body_hash, status, response) ${rows}
     on conflict (principal_id, route, key) do update set body_hash = excluded.body_hash, status = excluded.status,
       response = excluded.response, created_at = excluded.created_at
       where not (${COUNTS})
-    returning k.principal_id, k.route, k.key`
+    returning k.principal_id, k.route, k.key, k.created_at::text as created_at`
 
 /** The first answer, to be given again; throws when the key was used with another body, or its work is under way. */
 export async function readAnswer(db: Db, key: IdempotencyKey): Promise<Answer | null> {
@@ -88,7 +88,7 @@ export async function once(
     await sql`set local lock_timeout = ${sql.lit(`${WAIT_MS}ms`)}`.execute(trx)
     if (!(await begin(trx, key))) return null
     const answer = await work(trx)
-    await keepAnswer(trx, key, answer)
+    await keepAnswer(trx, isKey(key), answer)
     return answer
   })
   if (done) return { ...done, replayed: false }
@@ -111,31 +111,49 @@ export async function onceOutside(
   for (;;) {
     const earlier = await readState(db, key)
     if (earlier && earlier.status !== UNDER_WAY) return { ...earlier, replayed: true }
-    if (!earlier && (await begin(db, key))) break
+    const begun_at = earlier ? null : await begin(db, key)
+    if (begun_at !== null) return { ...(await answerBegun(db, key, begun_at, work)), replayed: false }
     if (performance.now() > deadline) throw stillHandled()
     await wait(LOOK_MS)
   }
-  try {
-    const answer = await work()
-    await keepAnswer(db, key, answer)
-    return { ...answer, replayed: false }
-  } catch (error) {
-    await sql`delete from idempotency_keys k where ${isKey(key)} and k.status = ${UNDER_WAY}`.execute(db)
-    throw error
-  }
 }
 
-/** Whether the key is this caller's. */
-async function begin(db: Db, { principal_id, route, key, body_hash }: IdempotencyKey): Promise<boolean> {
+/** Work that was done is not done again, whether or not its answer could be kept. */
+async function answerBegun(
+  db: Db,
+  key: IdempotencyKey,
+  begun_at: string,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  // After two minutes it may be another's.
+  const own = sql`${isKey(key)} and k.created_at = ${begun_at}::timestamptz`
+  let answer: Answer
+  try {
+    answer = await work()
+  } catch (error) {
+    await sql`delete from idempotency_keys k where ${own} and k.status = ${UNDER_WAY}`
+      .execute(db)
+      .catch(() => {})
+    throw error
+  }
+  await keepAnswer(db, own, answer)
+  return answer
+}
+
+/** When it was taken, if it is this caller's now. */
+async function begin(
+  db: Db,
+  { principal_id, route, key, body_hash }: IdempotencyKey,
+): Promise<string | null> {
   const { rows } = await claimKeys(
     sql`values (${principal_id}::uuid, ${route}, ${key}, ${body_hash}::bytea, ${UNDER_WAY}::int, 'null'::json)`,
   ).execute(db)
-  return rows.length > 0
+  return rows[0]?.created_at ?? null
 }
 
-async function keepAnswer(db: Db, key: IdempotencyKey, { status, body }: Answer): Promise<void> {
+async function keepAnswer(db: Db, own: RawBuilder<unknown>, { status, body }: Answer): Promise<void> {
   await sql`update idempotency_keys k set status = ${status}, response = ${JSON.stringify(body)}::json
-    where ${isKey(key)}`.execute(db)
+    where ${own}`.execute(db)
 }
 
 export const removeOldKeys = (db: Db): Promise<void> =>

@@ -1,8 +1,12 @@
 /** The chart as Helm renders it; `npm run test:long` installs it. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { parse } from 'yaml'
 import { CHART, findHelm, type Manifest, render, SAMPLES } from './helm.ts'
+import { root } from './scene.ts'
 
 const found = findHelm()
 
@@ -69,6 +73,18 @@ describe('the chart', { skip: 'missing' in found ? found.missing : false }, () =
     assert.equal(first.metadata.annotations, undefined)
     const next = named(render(helm, values, '--is-upgrade'), 'Job', 'one-runyard-migrate')
     assert.equal(next.metadata.annotations?.['helm.sh/hook'], 'pre-upgrade')
+  })
+
+  test('the example of the docs renders, and gives both who open its bucket the role', () => {
+    const page = readFileSync(join(root, 'docs/install.md'), 'utf8')
+    const [, example = ''] = /```yaml\n(publicUrl:[^`]+)```/.exec(page) ?? []
+    const manifests = render(helm, parse(example) as object)
+    for (const name of ['one-runyard', 'one-runyard-worker'])
+      assert.match(
+        named(manifests, 'ServiceAccount', name).metadata.annotations?.['eks.amazonaws.com/role-arn'] ?? '',
+        /^arn:/,
+        name,
+      )
   })
 
   test('keeps the key of a database that outlives the release', () => {

@@ -1,9 +1,13 @@
 /** The chart as Helm renders it; `npm run test:long` installs it. */
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { parse } from 'yaml'
 import { CHART, findHelm, type Manifest, render, SAMPLES } from './helm.ts'
 import { root } from './scene.ts'
@@ -93,6 +97,48 @@ describe('the chart', { skip: 'missing' in found ? found.missing : false }, () =
       return metadata.annotations?.['helm.sh/resource-policy'] === 'keep'
     }
     assert.deepEqual([keepsIt(SAMPLES.bare ?? {}), keepsIt(SAMPLES.trial ?? {})], [true, false])
+  })
+
+  test('makes no new key where the one that it made has another name', async () => {
+    // As much of a cluster as a look for the Secret asks for.
+    const answers: Record<string, object> = {
+      '/version': { major: '1', minor: '33', gitVersion: 'v1.33.0' },
+      '/api': { kind: 'APIVersions', versions: ['v1'] },
+      '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups: [] },
+      '/api/v1': {
+        kind: 'APIResourceList',
+        groupVersion: 'v1',
+        resources: [{ name: 'secrets', singularName: '', namespaced: true, kind: 'Secret', verbs: ['get'] }],
+      },
+      '/api/v1/namespaces/default/secrets/one-runyard-secret-key': {
+        ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'one-runyard-secret-key' } },
+        data: { RUNYARD_SECRET_KEY: 'b2xk' },
+      },
+    }
+    const api = createServer((request, response) => {
+      const answer = answers[request.url?.split('?')[0] ?? '']
+      response.writeHead(answer ? 200 : 404, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(answer ?? { kind: 'Status', status: 'Failure', reason: 'NotFound' }))
+    })
+    await once(api.listen(0, '127.0.0.1'), 'listening')
+    const { port } = api.address() as AddressInfo
+    const said = async (entry: string): Promise<string> => {
+      const set = `database.secretName=db,files.s3=s3://a,secretKey.secretEntry=${entry}`
+      const cluster = [`--kube-apiserver=http://127.0.0.1:${port}`, '--dry-run=server']
+      const args = ['template', 'one', CHART, '--set', set, ...cluster]
+      // With the entry found it goes on, and then misses all else of a cluster.
+      return promisify(execFile)(helm, args).then(
+        () => assert.fail('rendered'),
+        (error: { stderr: string }) => error.stderr,
+      )
+    }
+    try {
+      assert.match(await said('OTHER'), /Secret one-runyard-secret-key .*default has no entry OTHER/)
+      assert.match(await said('RUNYARD_SECRET_KEY'), /unable to build kubernetes objects/)
+    } finally {
+      api.close()
+      api.closeAllConnections()
+    }
   })
 
   test('has a ServiceMonitor with the token, for who asks for one', () => {

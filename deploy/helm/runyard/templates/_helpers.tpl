@@ -26,6 +26,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ .Values.secretKey.secretName | default (printf "%s-secret-key" (include "runyard.name" .)) }}
 {{- end }}
 
+{{/*
+The entry of a Secret that the chart makes once, encoded: what the cluster has, or a new one. A Secret without the entry, as after a change
+of its name, ends the render: with a new key, what was stored with the old one could never be read again.
+*/}}
+{{- define "runyard.madeOnce" -}}
+{{- $made := lookup "v1" "Secret" .namespace .name }}
+{{- if and $made (not (dig "data" .entry "" $made)) }}
+{{- fail (printf "The Secret %s in the namespace %s has no entry %s. Name the entry that it was made with, or put that value back under this name too." .name .namespace .entry) }}
+{{- end }}
+{{- dig "data" .entry (randAlphaNum 64 | b64enc) $made }}
+{{- end }}
+
 {{/* Volumes cannot be shared by what is nowhere, so this ends a render that names neither. */}}
 {{- define "runyard.claim" -}}
 {{- if not .Values.files.s3 }}

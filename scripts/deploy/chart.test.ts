@@ -141,6 +141,19 @@ describe('the chart', { skip: 'missing' in found ? found.missing : false }, () =
     }
   })
 
+  test('keeps replicas at a drain only where one can be spared', () => {
+    const budgets = [
+      [2, 1],
+      [1, 1],
+      [2, 2],
+      [2, 0],
+    ].map(([replicas, minAvailable]) => {
+      const manifests = render(helm, { ...SAMPLES.trial, serve: { replicas, minAvailable } })
+      return manifests.filter(({ kind }) => kind === 'PodDisruptionBudget').length
+    })
+    assert.deepEqual(budgets, [1, 0, 0, 0])
+  })
+
   test('has a ServiceMonitor with the token, for who asks for one', () => {
     const metrics = {
       secretName: 'metrics',

@@ -50,6 +50,39 @@ describe('the chart', { skip: 'missing' in found ? found.missing : false }, () =
       whyNot({ ...trial, metrics: { serviceMonitor: { enabled: true } } }),
       /serviceMonitor needs metrics\.secretName/,
     )
+    const s3 = { s3: 's3://acme/runyard' }
+    assert.match(whyNot({ ...trial, files: { ...s3, claim: { name: 'shared' } } }), /files\.claim, not both/)
+    assert.match(
+      whyNot({ files: s3, database: { secretName: 'runyard', bundled: { enabled: true } } }),
+      /enabled=true, not both/,
+    )
+    assert.match(
+      whyNot({ ...trial, worker: { autoscaling: { enabled: true, minReplicas: 3, maxReplicas: 2 } } }),
+      /minReplicas \(3\) is more than maxReplicas \(2\)/,
+    )
+    assert.match(
+      whyNot({ ...trial, sandboxes: { namespace: 'default' } }),
+      /sandboxes\.namespace is the release's/,
+    )
+    for (const publicUrl of ['runs.example.com', 'ftp://runs.example.com', 'https://runs.example.com/'])
+      assert.match(whyNot({ ...trial, publicUrl }), /publicUrl must be http:\/\/ or https:\/\//)
+    const ingress = { serve: { ingress: { enabled: true } } }
+    for (const publicUrl of ['http://localhost:4200', 'http://10.0.0.1', 'http://[::1]:4200'])
+      assert.match(
+        whyNot({ ...trial, ...ingress, publicUrl }),
+        /ingress needs a publicUrl with the host name/,
+      )
+  })
+
+  test('the sandboxes of each release have a namespace of their own, whatever its name', () => {
+    const namespaceOf = (values: object, ...args: string[]): string =>
+      render(helm, { ...SAMPLES.trial, ...values }, ...args).find(({ kind }) => kind === 'Namespace')
+        ?.metadata.name ?? ''
+    assert.equal(namespaceOf({}, '--namespace', 'team'), 'team-one-sandboxes')
+    assert.equal(namespaceOf({}, '--namespace', 'one'), 'one-sandboxes')
+    const long = namespaceOf({}, '--namespace', 'n'.repeat(63))
+    assert(long.length <= 63 && long.endsWith('-sandboxes'), long)
+    assert.equal(namespaceOf({ sandboxes: { namespace: '123' } }), '123')
   })
 
   test('names no variable twice, which a cluster refuses', () => {

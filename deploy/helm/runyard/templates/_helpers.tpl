@@ -18,8 +18,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
+{{/* Two releases in one namespace must not share it. At most 63 characters, as a namespace may have. */}}
 {{- define "runyard.sandboxes" -}}
-{{ .Values.sandboxes.namespace | default (printf "%s-sandboxes" .Release.Namespace) }}
+{{- $release := .Release.Name | replace "." "-" }}
+{{- $own := eq $release .Release.Namespace | ternary $release (printf "%s-%s" .Release.Namespace $release) }}
+{{- if gt (len $own) 53 }}
+{{- $own = printf "%s-%s" ($own | trunc 44 | trimSuffix "-") ($own | sha256sum | trunc 8) }}
+{{- end }}
+{{- .Values.sandboxes.namespace | default (printf "%s-sandboxes" $own) }}
 {{- end }}
 
 {{- define "runyard.secretKeySecret" -}}

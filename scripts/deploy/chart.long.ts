@@ -23,7 +23,7 @@ const skip =
 describe('the chart on a cluster', { skip, timeout: 2_400_000 }, () => {
   const { helm } = 'helm' in found ? found : { helm: '' }
   const namespace = `runyard-chart-${process.pid}`
-  const sandboxes = `${namespace}-sandboxes`
+  const sandboxes = `${namespace}-runyard-sandboxes`
   /** Where the cluster keeps its state. */
   const place = dirname(process.env.KUBECONFIG ?? '')
   const values = join(root, 'test/deploy/trial-values.yaml')
@@ -120,7 +120,10 @@ describe('the chart on a cluster', { skip, timeout: 2_400_000 }, () => {
   test('the API server takes each manifest, with all fields known', () => {
     for (const [name, sample] of Object.entries(SAMPLES)) {
       const place = {
-        sandboxes: { ...(sample as { sandboxes?: object }).sandboxes, namespace, createNamespace: false },
+        sandboxes: {
+          ...(sample as { sandboxes?: object }).sandboxes,
+          ...{ namespace: 'default', createNamespace: false },
+        },
       }
       const manifests = render(helm, { ...sample, ...place }, '--namespace', namespace)
       const items = manifests.map((manifest) => ({

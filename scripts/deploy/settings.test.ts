@@ -89,7 +89,8 @@ test('the values of the chart fit its schema, which refuses what is not there', 
     { settings: { RUNYARD_MAX_OPEN_RUNS: 20 } },
     { settings: { RUNYARD_SLOTS: '4' } },
     { settings: { max_open_runs: '20' } },
-    { publicUrl: 'https://runs.example.com/' },
+    { settings: { RUNYARD_MAX_OPEN_RUN: '20' } },
+    { worker: { settings: { RUNYARD_MAX_OPEN_RUN: '20' } } },
     { files: { s3: 'bucket' } },
     { sandboxes: { egress: 'allowlist' } },
     { worker: { slots: 0 } },
@@ -99,6 +100,15 @@ test('the values of the chart fit its schema, which refuses what is not there', 
     faults({ settings: { RUNYARD_MAX_OPEN_RUNS: '20' }, files: { s3: 's3://acme/runyard' } }),
     [],
   )
+})
+
+test('the chart takes as settings each that the service reads, but for those that it sets itself', () => {
+  const { definitions } = JSON.parse(read(`${chart}/values.schema.json`)) as {
+    definitions: { settings: { propertyNames: Record<'not' | 'then', { enum: string[] }> } }
+  }
+  const { not, then: allowed } = definitions.settings.propertyNames
+  const own = Object.keys(SETTING_TEXTS).filter((name) => name.startsWith('RUNYARD_'))
+  assert.deepEqual(allowed.enum, own.filter((name) => !not.enum.includes(name)).sort())
 })
 
 test('each value of the chart is used by a template, and each that a template uses has a default', () => {

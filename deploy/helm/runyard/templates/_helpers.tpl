@@ -18,12 +18,30 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
+{{/* Two releases in one namespace must not share it. At most 63 characters, as a namespace may have. */}}
 {{- define "runyard.sandboxes" -}}
-{{ .Values.sandboxes.namespace | default (printf "%s-sandboxes" .Release.Namespace) }}
+{{- $release := .Release.Name | replace "." "-" }}
+{{- $own := eq $release .Release.Namespace | ternary $release (printf "%s-%s" .Release.Namespace $release) }}
+{{- if gt (len $own) 53 }}
+{{- $own = printf "%s-%s" ($own | trunc 44 | trimSuffix "-") ($own | sha256sum | trunc 8) }}
+{{- end }}
+{{- .Values.sandboxes.namespace | default (printf "%s-sandboxes" $own) }}
 {{- end }}
 
 {{- define "runyard.secretKeySecret" -}}
 {{ .Values.secretKey.secretName | default (printf "%s-secret-key" (include "runyard.name" .)) }}
+{{- end }}
+
+{{/*
+The entry of a Secret that the chart makes once, encoded: what the cluster has, or a new one. A Secret without the entry, as after a change
+of its name, ends the render: with a new key, what was stored with the old one could never be read again.
+*/}}
+{{- define "runyard.madeOnce" -}}
+{{- $made := lookup "v1" "Secret" .namespace .name }}
+{{- if and $made (not (dig "data" .entry "" $made)) }}
+{{- fail (printf "The Secret %s in the namespace %s has no entry %s. Name the entry that it was made with, or put that value back under this name too." .name .namespace .entry) }}
+{{- end }}
+{{- dig "data" .entry (randAlphaNum 64 | b64enc) $made }}
 {{- end }}
 
 {{/* Volumes cannot be shared by what is nowhere, so this ends a render that names neither. */}}

@@ -4,9 +4,10 @@ import { AppError } from '../contract/error.ts'
 import type { Db } from '../store/db.ts'
 import { isHeld, type Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
+import { mayUseSandbox, type NewSandbox } from '../store/sandboxes.ts'
 import type { SpawnRun } from '../worker/control-plane.ts'
 import type { HeldRun } from '../worker/held-run.ts'
-import { placeOutOf, sandboxIn } from './pool-places.ts'
+import { placeOutOf } from './pool-places.ts'
 import type { StoredRun } from './stored-run.ts'
 import * as shape from './verb-shapes.ts'
 
@@ -14,6 +15,8 @@ import * as shape from './verb-shapes.ts'
 export interface RemoteWorker {
   worker_id: string
   pool: string
+  /** Of its registration: no sandbox of its runs is anywhere else. */
+  place: string
 }
 
 export interface RunCall {
@@ -80,8 +83,8 @@ export const RUN_VERBS = {
   openValues: readOf(none, async ({ held, run }) =>
     held.openValues({ run, environment: await environmentOf(held, run) }),
   ),
-  start: verb(z.tuple([shape.Resolved, Optional(shape.Sandbox)]), ({ held, worker }, [resolved, sandbox]) =>
-    held.start(resolved, sandbox && sandboxIn(worker.pool, sandbox)),
+  start: verb(z.tuple([shape.Resolved, Optional(shape.Sandbox)]), async (call, [resolved, sandbox]) =>
+    call.held.start(resolved, sandbox && (await ownSandbox(call, sandbox))),
   ),
   finish: write(z.tuple([shape.End, Optional(shape.TurnEnd)]), (held, [ending, turn_end]) =>
     held.finish(ending, turn_end),
@@ -123,8 +126,8 @@ export const RUN_VERBS = {
     const sandbox = await held.readSandbox()
     return sandbox && { ...sandbox, place: placeOutOf(worker.pool, sandbox.place) }
   }),
-  recordSandbox: verb(z.tuple([shape.Sandbox]), ({ held, worker }, [sandbox]) =>
-    held.recordSandbox(sandboxIn(worker.pool, sandbox)),
+  recordSandbox: verb(z.tuple([shape.Sandbox]), async (call, [sandbox]) =>
+    call.held.recordSandbox(await ownSandbox(call, sandbox)),
   ),
   findSnapshot: read(none, (held) => held.findSnapshot()),
   readMoment: verb(none, ({ held }) => held.readMoment()),
@@ -180,6 +183,13 @@ function requireAll(names: readonly string[], allowed: readonly string[]): void 
   const other = names.find((name) => !allowed.includes(name))
   if (other !== undefined)
     throw new AppError('not_authorized', `The run's environment does not name the secret ${other}.`)
+}
+
+/** Where its worker is, whatever it says; a run may name no sandbox of another. */
+async function ownSandbox({ db, held, worker }: RunCall, sandbox: NewSandbox): Promise<NewSandbox> {
+  const own = { ...sandbox, place: worker.place }
+  if (await mayUseSandbox(db, held.lease, own)) return own
+  throw new AppError('invalid_request', 'ref: must be of a sandbox of the run.')
 }
 
 /** A row may name no file but those of its run. */

@@ -12,7 +12,7 @@ import { waitForWork } from './wait-for-work.ts'
 export interface WorkerCall {
   store: Store
   plane: ControlPlane
-  worker: { worker_id: string; pool: string; lost: boolean }
+  worker: { worker_id: string; pool: string; place: string; lost: boolean }
   /** Aborted when the caller has left, or the service stops. */
   signal: AbortSignal
 }
@@ -66,8 +66,11 @@ export const WORKER_VERBS: Record<string, WorkerVerb> = {
   commands: verb(nothing, ({ plane, worker }) => plane.readCommands(worker.worker_id)),
   'expired-sandboxes': live(
     z.object({ place: z.string().max(4_096), keep: Small }),
-    ({ plane, worker: { worker_id, pool } }, { place, keep }) =>
-      plane.takeExpiredSandboxes(worker_id, placeIn(pool, place), keep),
+    async ({ plane, worker }, { place, keep }) =>
+      // Of the place that it was enrolled with: others are for those who are there.
+      placeIn(worker.pool, place) === worker.place
+        ? plane.takeExpiredSandboxes(worker.worker_id, worker.place, keep)
+        : [],
   ),
   'sandbox-owners': live(
     z.object({ names: Names }),

@@ -81,6 +81,25 @@ export async function takeExpiredSandboxes(db: Db, place: string, keep: number):
   return taken.rows.map((row) => row.ref)
 }
 
+/**
+ * Whether a run may say that this is its sandbox: it has the run's name, or that of one which this worker made in advance or the
+ * run was given before; and no other run has it.
+ */
+export async function mayUseSandbox(
+  db: Db,
+  { run_id, worker_id }: Lease,
+  { place, ref }: Pick<NewSandbox, 'place' | 'ref'>,
+): Promise<boolean> {
+  const found = await sql<{ is_own: boolean; is_others: boolean }>`
+    select coalesce(bool_or(run_id = ${run_id} and ref->>'run_id' = ${ref.run_id}), false) as is_own,
+      coalesce(bool_or(run_id <> ${run_id}), false) as is_others
+    from sandboxes where run_id = ${run_id} or ref->>'run_id' = ${ref.run_id}
+      or (place = ${place} and ref->>'id' = ${ref.id})`.execute(db)
+  const { is_own = false, is_others = false } = found.rows[0] ?? {}
+  const is_named = ref.run_id === run_id || is_own || ref.run_id.startsWith(`${worker_id}.warm-`)
+  return is_named && !is_others
+}
+
 export interface SandboxOwner {
   /** The backend's id of the sandbox that is recorded, and where that is. */
   id: string | null

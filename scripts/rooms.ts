@@ -56,6 +56,7 @@ export const RULES: Record<string, readonly string[]> = {
     'server/src/contract',
     'server/src/sealing',
     'server/src/blobs/blobs.ts',
+    'server/src/blobs/blob-key.ts',
     'server/src/harness/harness.ts',
     'server/src/harness/tool-services.ts',
     'server/src/worker/control-plane.ts',

@@ -246,6 +246,20 @@ describe('a worker over HTTPS', { skip }, () => {
     const { value } = JSON.parse((await evil.ask(`runs/${own}/1/readSandbox`, { args: [] })).text)
     assert.deepEqual([value.place, value.ref.run_id], ['here', own])
     assert.equal((await evil.ask('expired-sandboxes', { place: 'there', keep: 0 })).text, '{"value":[]}')
+    const artifact = (blob_key: string, size_bytes = 1) => ({
+      ...{
+        artifact_uid: randomUUID(),
+        artifact_type: 'FILE',
+        filename: 'a',
+        filepath: 'a',
+        mime_type: 'a/b',
+      },
+      ...{ size_bytes, sha256: 'a'.repeat(64), blob_key },
+    })
+    const insert = async (...of: Parameters<typeof artifact>) =>
+      (await evil.ask(`runs/${own}/1/insertArtifact`, { args: [artifact(...of)] })).status
+    for (const key of ['snapshots/a', 'artifacts/../../x', 'artifacts/', 'artifacts/a b'])
+      assert.equal(await insert(`runs/${own}/${key}`), 400, key)
   })
 
   /** A worker as its server sees it. */

@@ -1,5 +1,6 @@
 /** One lease's verbs as they are served to workers that only dial out. */
 import { z } from 'zod'
+import { isBlobKey } from '../blobs/blob-key.ts'
 import { AppError } from '../contract/error.ts'
 import type { Db } from '../store/db.ts'
 import { isHeld, type Lease } from '../store/leases.ts'
@@ -132,7 +133,7 @@ export const RUN_VERBS = {
   findSnapshot: read(none, (held) => held.findSnapshot()),
   readMoment: verb(none, ({ held }) => held.readMoment()),
   insertSnapshot: write(z.tuple([shape.Snapshot, Small]), (held, [snapshot, turns]) =>
-    held.insertSnapshot(ofRun(held, snapshot), turns),
+    held.insertSnapshot(ofRun(held, 'snapshots', snapshot), turns),
   ),
   confirmSnapshot: write(z.tuple([Id]), (held, [id]) => held.confirmSnapshot(id)),
   removeOlderSnapshots: write(z.tuple([Small]), (held, [turns]) => held.removeOlderSnapshots(turns)),
@@ -142,17 +143,17 @@ export const RUN_VERBS = {
   readKeptBytes: read(none, (held) => held.readKeptBytes()),
   readArtifactHashes: read(none, (held) => held.readArtifactHashes()),
   insertArtifact: write(z.tuple([shape.Artifact]), (held, [artifact]) =>
-    held.insertArtifact(ofRun(held, artifact)),
+    held.insertArtifact(ofRun(held, 'artifacts', artifact)),
   ),
   findArtifactOf: read(z.tuple([shape.Path]), (held, [filepath]) => held.findArtifactOf(filepath)),
   countArtifacts: read(none, (held) => held.countArtifacts()),
-  putPlan: write(z.tuple([shape.Plan]), (held, [plan]) => held.putPlan(ofRun(held, plan))),
+  putPlan: write(z.tuple([shape.Plan]), (held, [plan]) => held.putPlan(ofRun(held, 'artifacts', plan))),
   readReferenceUrls: read(none, (held) => held.readReferenceUrls()),
   recordReference: write(z.tuple([shape.Reference]), (held, [reference]) => held.recordReference(reference)),
   findDiff: read(none, (held) => held.findDiff()),
   readTurn: read(none, (held) => held.readTurn()),
   insertDiff: write(z.tuple([shape.Artifact, shape.KeptDiff]), (held, [patch, diff]) =>
-    held.insertDiff(ofRun(held, patch), diff),
+    held.insertDiff(ofRun(held, 'artifacts', patch), diff),
   ),
   readPushes: read(none, (held) => held.readPushes()),
   findPushedPulls: read(z.tuple([shape.PushedFiles]), (held, [files]) => held.findPushedPulls(files)),
@@ -192,13 +193,17 @@ async function ownSandbox({ db, held, worker }: RunCall, sandbox: NewSandbox): P
   throw new AppError('invalid_request', 'ref: must be of a sandbox of the run.')
 }
 
-/** A row may name no file but those of its run. */
+/** A row may name no file but those of its run that are stored as such. */
 function ofRun<T extends { blob_key: string; index_blob_key?: string | null }>(
   { lease }: HeldRun,
+  folder: 'artifacts' | 'snapshots',
   row: T,
 ): T {
-  for (const field of ['blob_key', 'index_blob_key'] as const)
-    if (row[field] && !row[field].startsWith(`runs/${lease.run_id}/`))
+  const require = (field: string, key: string, of: string) => {
+    if (!isBlobKey(key) || !key.startsWith(`runs/${lease.run_id}/${of}/`))
       throw new AppError('invalid_request', `${field}: must be of the run.`)
+  }
+  require('blob_key', row.blob_key, folder)
+  if (typeof row.index_blob_key === 'string') require('index_blob_key', row.index_blob_key, 'indexes')
   return row
 }

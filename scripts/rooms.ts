@@ -63,7 +63,11 @@ export const RULES: Record<string, readonly string[]> = {
     'server/src/worker/held-run.ts',
     'server/src/worker/lease-lost.ts',
   ],
-  'server/src/housekeeping': ['server/src/store', 'server/src/blobs/blobs.ts'],
+  'server/src/housekeeping': [
+    'server/src/store',
+    'server/src/blobs/blobs.ts',
+    'server/src/blobs/blob-key.ts',
+  ],
   'server/src/schedules': ['server/src/store', 'server/src/intake', 'server/src/contract'],
   'server/src/webhooks': [
     'server/src/store',

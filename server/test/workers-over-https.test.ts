@@ -260,6 +260,13 @@ describe('a worker over HTTPS', { skip }, () => {
       (await evil.ask(`runs/${own}/1/insertArtifact`, { args: [artifact(...of)] })).status
     for (const key of ['snapshots/a', 'artifacts/../../x', 'artifacts/', 'artifacts/a b'])
       assert.equal(await insert(`runs/${own}/${key}`), 400, key)
+
+    const given = ['findEnvironment', 'openValues', 'useSecrets']
+    const use = async (verb: string) =>
+      (await evil.ask(`runs/${own}/1/${verb}`, { args: verb === 'useSecrets' ? [['OWN']] : [] })).text
+    for (const verb of given) assert.notEqual(await use(verb), '{"lost":true}', verb)
+    await cluster.api.json('POST', `/agent/runs/${own}/cancel`)
+    for (const verb of given) assert.equal(await use(verb), '{"lost":true}', verb)
   })
 
   /** A worker as its server sees it. */

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { isBlobKey } from '../blobs/blob-key.ts'
 import { AppError } from '../contract/error.ts'
+import { isWorking } from '../contract/state.ts'
 import type { Db } from '../store/db.ts'
 import { isHeld, type Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
@@ -68,6 +69,15 @@ const readOf = <A extends unknown[]>(
     return run && holds(run, call.held.lease) ? ask({ ...call, run }, given) : LOST
   })
 
+/** The same, only while its worker is at it: what a run is given to work with is none of one that was cancelled. */
+const readAtWork = <A extends unknown[]>(
+  args: z.ZodType<A>,
+  ask: (call: RunCall & { run: RunRow }, args: A) => Promise<unknown>,
+) =>
+  readOf(args, async (call, given) =>
+    isWorking(call.run.state) || call.run.debug === 'working' ? ask(call, given) : LOST,
+  )
+
 const holds = (run: RunRow, { worker_id, attempt }: Lease): boolean =>
   run.worker_id === worker_id && run.attempt === attempt
 
@@ -81,7 +91,7 @@ export const RUN_VERBS = {
   readHistory: read(none, (held) => held.readHistory()),
   readMessagesSince: read(z.tuple([Small]), (held, [sequence]) => held.readMessagesSince(sequence)),
   readAskedModel: read(none, (held) => held.readAskedModel()),
-  openValues: readOf(none, async ({ held, run }) =>
+  openValues: readAtWork(none, async ({ held, run }) =>
     held.openValues({ run, environment: await environmentOf(held, run) }),
   ),
   start: verb(z.tuple([shape.Resolved, Optional(shape.Sandbox)]), async (call, [resolved, sandbox]) =>
@@ -105,11 +115,11 @@ export const RUN_VERBS = {
   writeHarnessState: write(z.tuple([z.record(z.string(), z.unknown())]), (held, [state]) =>
     held.writeHarnessState(state),
   ),
-  findEnvironment: readOf(none, async ({ held, run }) => {
+  findEnvironment: readAtWork(none, async ({ held, run }) => {
     const environment = await environmentOf(held, run)
     return environment && { ...environment, sealed: null }
   }),
-  useSecrets: readOf(z.tuple([Names]), async ({ held, run }, [names]) => {
+  useSecrets: readAtWork(z.tuple([Names]), async ({ held, run }, [names]) => {
     const { secrets = [] } = (await environmentOf(held, run))?.config ?? {}
     requireAll(names, secrets)
     return held.useSecrets(names, run)

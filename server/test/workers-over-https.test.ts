@@ -269,6 +269,29 @@ describe('a worker over HTTPS', { skip }, () => {
     for (const verb of given) assert.equal(await use(verb), '{"lost":true}', verb)
   })
 
+  test('a file that is sent as something else is refused at once, and old questions give way', async () => {
+    const { token, ask } = await enrol('asking', 'x')
+    const run_id = await create(shell('true'), { worker_host: 'asking' })
+    await ask('claim', { n: 1 })
+    const put = (type: string, body: string) =>
+      fetch(`${new URL(cluster.base_url).origin}/api/workers/v1/files/runs/${run_id}/artifacts/a`, {
+        ...{ method: 'PUT', body, signal: AbortSignal.timeout(5_000) },
+        headers: { authorization: `Bearer ${token}`, 'content-type': type },
+      })
+    for (const type of ['application/json', 'text/plain']) assert.equal((await put(type, '{}')).status, 415)
+    assert.deepEqual(await (await put('application/octet-stream', '{}')).json(), { bytes: 2 })
+    const began = performance.now()
+    const question = { runs: false, orders: [run_id] }
+    const asked = Array.from({ length: 5 }, () => ask('wait', question))
+    assert.equal((await Promise.race(asked)).text, '{"value":{"runs":false,"refreshes":false,"orders":[]}}')
+    assert(performance.now() - began < 10_000)
+    await cluster.api.json('POST', `/agent/runs/${run_id}/cancel`)
+    const heard = (await Promise.all(asked)).filter(({ text }) => text.includes(run_id))
+    assert.equal(heard.length, 4)
+    const many = { runs: false, orders: Array.from({ length: 1_001 }, () => run_id) }
+    assert.equal((await ask('wait', many)).status, 400)
+  })
+
   /** A worker as its server sees it. */
   const enrol = async (pool: string, place: string) => {
     const key = await createPrincipalWithKey(cluster.store.db, { name: 'fleet', role: 'viewer', pool })

@@ -48,7 +48,8 @@ const refresh = <B>(body: z.ZodType<B>, serve: (held: HeldRefresh, body: B) => P
 export const WORKER_VERBS: Record<string, WorkerVerb> = {
   beat: verb(nothing, ({ store, worker }) => beat(store.quick, worker.worker_id)),
   wait: live(
-    z.object({ runs: z.boolean(), orders: z.array(Id).max(10_000) }),
+    // As many as a worker has slots at the most.
+    z.object({ runs: z.boolean(), orders: z.array(Id).max(1_000) }),
     ({ plane, worker, signal }, wanted) => waitForWork(plane.hints, worker, wanted, signal),
   ),
   models: live(z.object({ models: shape.KnownModels }), ({ plane, worker }, { models }) =>

@@ -246,6 +246,11 @@ describe('a worker over HTTPS', { skip }, () => {
     const { value } = JSON.parse((await evil.ask(`runs/${own}/1/readSandbox`, { args: [] })).text)
     assert.deepEqual([value.place, value.ref.run_id], ['here', own])
     assert.equal((await evil.ask('expired-sandboxes', { place: 'there', keep: 0 })).text, '{"value":[]}')
+    const elsewhere = await enrol('elsewhere', 'there')
+    const owners = await elsewhere.ask('sandbox-owners', { names: [theirs] })
+    assert(!owners.text.includes('there'), owners.text)
+    assert((await other.ask('sandbox-owners', { names: [theirs] })).text.includes('there'))
+
     const artifact = (blob_key: string, size_bytes = 1) => ({
       ...{
         artifact_uid: randomUUID(),
@@ -260,6 +265,7 @@ describe('a worker over HTTPS', { skip }, () => {
       (await evil.ask(`runs/${own}/1/insertArtifact`, { args: [artifact(...of)] })).status
     for (const key of ['snapshots/a', 'artifacts/../../x', 'artifacts/', 'artifacts/a b'])
       assert.equal(await insert(`runs/${own}/${key}`), 400, key)
+    assert.equal(await insert(`runs/${own}/artifacts/a`, 2 ** 40), 400)
 
     const given = ['findEnvironment', 'openValues', 'useSecrets']
     const use = async (verb: string) =>

@@ -89,7 +89,7 @@ export const Snapshot = shaped<NewSnapshot>(
 )
 
 const artifact = {
-  ...{ artifact_uid: Id, filename: Path, filepath: Path, mime_type: Name, size_bytes: Count, sha256: Sha256 },
+  ...{ artifact_uid: Id, filename: Path, filepath: Path, mime_type: Name, size_bytes: Small, sha256: Sha256 },
   ...{ blob_key: Name, title: Sentence.optional(), description: Sentence.optional() },
   artifact_type: z.enum(['FILE', 'SCREENSHOT', 'PLAN', 'DIFF']),
 }

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { AppError } from '../contract/error.ts'
 import type { Store } from '../store/db.ts'
 import { beat } from '../store/leases.ts'
-import { findClaimedRefresh } from '../store/remote-workers.ts'
+import { findClaimedRefresh, findRunsOfPool } from '../store/remote-workers.ts'
+import { readSandboxOwners, type SandboxOwner } from '../store/sandboxes.ts'
 import type { ControlPlane, HeldRefresh } from '../worker/control-plane.ts'
 import { placeIn, placeOutOf } from './pool-places.ts'
 import * as shape from './verb-shapes.ts'
@@ -50,7 +51,10 @@ export const WORKER_VERBS: Record<string, WorkerVerb> = {
   wait: live(
     // As many as a worker has slots at the most.
     z.object({ runs: z.boolean(), orders: z.array(Id).max(1_000) }),
-    ({ plane, worker, signal }, wanted) => waitForWork(plane.hints, worker, wanted, signal),
+    async ({ store, plane, worker, signal }, { runs, orders }) => {
+      const own = [...(await findRunsOfPool(store.db, worker.pool, orders))]
+      return waitForWork(plane.hints, worker, { runs, orders: own }, signal)
+    },
   ),
   models: live(z.object({ models: shape.KnownModels }), ({ plane, worker }, { models }) =>
     plane.updateModels(worker.worker_id, models),
@@ -73,15 +77,12 @@ export const WORKER_VERBS: Record<string, WorkerVerb> = {
         ? plane.takeExpiredSandboxes(worker.worker_id, worker.place, keep)
         : [],
   ),
-  'sandbox-owners': live(
-    z.object({ names: Names }),
-    async ({ plane, worker: { worker_id, pool } }, { names }) => {
-      const owners = await plane.readSandboxOwners(worker_id, names)
-      const seen = ([name, { place, ...owner }]: [string, { place: string | null }]) =>
-        [name, { ...owner, place: place === null ? null : placeOutOf(pool, place) }] as const
-      return new Map([...owners].map(seen))
-    },
-  ),
+  'sandbox-owners': live(z.object({ names: Names }), async ({ store, worker: { pool } }, { names }) => {
+    const owners = await readSandboxOwners(store.db, names, pool)
+    const seen = ([name, { place, ...owner }]: [string, SandboxOwner]) =>
+      [name, { ...owner, place: place === null ? null : placeOutOf(pool, place) }] as const
+    return new Map([...owners].map(seen))
+  }),
   'living-workers': live(z.object({ worker_ids: Names }), ({ plane, worker }, { worker_ids }) =>
     plane.findLivingWorkers(
       worker.worker_id,

@@ -75,6 +75,14 @@ export async function mayWriteFile(db: Db, worker_id: string, blob_key: string):
   return found.rows.length > 0
 }
 
+/** Which of these runs are of this pool. */
+export async function findRunsOfPool(db: Db, pool: string, run_ids: readonly string[]): Promise<Set<string>> {
+  if (run_ids.length === 0) return new Set()
+  const found = await sql<{ run_id: string }>`
+    select run_id from runs where run_id = any(${[...run_ids]}::uuid[]) and pool = ${pool}`.execute(db)
+  return new Set(found.rows.map(({ run_id }) => run_id))
+}
+
 /** Who asked for a refresh that is claimed, if it is of this pool. */
 export async function findClaimedRefresh(
   db: Db,

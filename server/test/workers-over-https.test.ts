@@ -1,5 +1,6 @@
 /** A worker that only dials out, as a process of its own: it executes runs with a pool key and nothing else. */
 import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -214,6 +215,110 @@ describe('a worker over HTTPS', { skip }, () => {
     assert.equal((await ask('beat', `ryw_${'c'.repeat(43)}`)).status, 401)
     assert.equal((await ask('beat', token)).text, '{"value":true}')
   })
+
+  test('a run gets no sandbox and no file of another, and no secret once it is cancelled', async () => {
+    const pool = 'taken'
+    const evil = await enrol(pool, 'here')
+    const other = await enrol(pool, 'there')
+    const environment_id = await environmentWith({ name: 'taken', secrets: ['OWN'] })
+    const claim = async (who: typeof evil, config: object = {}) => {
+      const run_id = await create(shell('true'), { worker_host: pool, ...config })
+      const claimed = JSON.parse((await who.ask('claim', { n: 1 })).text)
+      assert.equal(claimed.value[0].run_id, run_id)
+      return run_id
+    }
+    const theirs = await claim(other)
+    const own = await claim(evil, { environment_id })
+    const sandbox = (id: string, run_id: string, place: string) => ({
+      ...{ place, prepared: true, commits: {}, ref: { backend: 'host', id, run_id, attempt: 1 } },
+    })
+    const record = (who: typeof evil, run_id: string, ...of: Parameters<typeof sandbox>) =>
+      who.ask(`runs/${run_id}/1/recordSandbox`, { args: [sandbox(...of)] })
+    assert.equal((await record(other, theirs, `${theirs}-1`, theirs, 'there')).text, '{"value":true}')
+    const warm = (worker_id: string) => `${worker_id}.warm-01a20b4c-d2f6-4441-a9b5-4278f2693852`
+    for (const name of [theirs, warm(other.worker_id), '../x'])
+      assert.equal((await record(evil, own, 'x', name, 'there')).status, 400, name)
+    for (const id of ['../x', 'a..b', '-f', 'a/b', ''])
+      assert.equal((await record(evil, own, id, own, 'here')).status, 400, id)
+    // Whatever it says of the place.
+    for (const name of [warm(evil.worker_id), own])
+      assert.equal((await record(evil, own, 'mine', name, 'there')).text, '{"value":true}', name)
+    const { value } = JSON.parse((await evil.ask(`runs/${own}/1/readSandbox`, { args: [] })).text)
+    assert.deepEqual([value.place, value.ref.run_id], ['here', own])
+    assert.equal((await evil.ask('expired-sandboxes', { place: 'there', keep: 0 })).text, '{"value":[]}')
+    const elsewhere = await enrol('elsewhere', 'there')
+    const owners = await elsewhere.ask('sandbox-owners', { names: [theirs] })
+    assert(!owners.text.includes('there'), owners.text)
+    assert((await other.ask('sandbox-owners', { names: [theirs] })).text.includes('there'))
+
+    const artifact = (blob_key: string, size_bytes = 1) => ({
+      ...{
+        artifact_uid: randomUUID(),
+        artifact_type: 'FILE',
+        filename: 'a',
+        filepath: 'a',
+        mime_type: 'a/b',
+      },
+      ...{ size_bytes, sha256: 'a'.repeat(64), blob_key },
+    })
+    const insert = async (...of: Parameters<typeof artifact>) =>
+      (await evil.ask(`runs/${own}/1/insertArtifact`, { args: [artifact(...of)] })).status
+    for (const key of ['snapshots/a', 'artifacts/../../x', 'artifacts/', 'artifacts/a b'])
+      assert.equal(await insert(`runs/${own}/${key}`), 400, key)
+    assert.equal(await insert(`runs/${own}/artifacts/a`, 2 ** 40), 400)
+
+    const given = ['findEnvironment', 'openValues', 'useSecrets']
+    const use = async (verb: string) =>
+      (await evil.ask(`runs/${own}/1/${verb}`, { args: verb === 'useSecrets' ? [['OWN']] : [] })).text
+    for (const verb of given) assert.notEqual(await use(verb), '{"lost":true}', verb)
+    await cluster.api.json('POST', `/agent/runs/${own}/cancel`)
+    for (const verb of given) assert.equal(await use(verb), '{"lost":true}', verb)
+  })
+
+  test('a file that is sent as something else is refused at once, and old questions give way', async () => {
+    const { token, ask } = await enrol('asking', 'x')
+    const run_id = await create(shell('true'), { worker_host: 'asking' })
+    await ask('claim', { n: 1 })
+    const put = (type: string, body: string) =>
+      fetch(`${new URL(cluster.base_url).origin}/api/workers/v1/files/runs/${run_id}/artifacts/a`, {
+        ...{ method: 'PUT', body, signal: AbortSignal.timeout(5_000) },
+        headers: { authorization: `Bearer ${token}`, 'content-type': type },
+      })
+    for (const type of ['application/json', 'text/plain']) assert.equal((await put(type, '{}')).status, 415)
+    assert.deepEqual(await (await put('application/octet-stream', '{}')).json(), { bytes: 2 })
+    const began = performance.now()
+    const question = { runs: false, orders: [run_id] }
+    const asked = Array.from({ length: 5 }, () => ask('wait', question))
+    assert.equal((await Promise.race(asked)).text, '{"value":{"runs":false,"refreshes":false,"orders":[]}}')
+    assert(performance.now() - began < 10_000)
+    await cluster.api.json('POST', `/agent/runs/${run_id}/cancel`)
+    const heard = (await Promise.all(asked)).filter(({ text }) => text.includes(run_id))
+    assert.equal(heard.length, 4)
+    const many = { runs: false, orders: Array.from({ length: 1_001 }, () => run_id) }
+    assert.equal((await ask('wait', many)).status, 400)
+  })
+
+  /** A worker as its server sees it. */
+  const enrol = async (pool: string, place: string) => {
+    const key = await createPrincipalWithKey(cluster.store.db, { name: 'fleet', role: 'viewer', pool })
+    const token = `ryw_${randomBytes(32).toString('base64url')}`
+    const worker_id = randomUUID()
+    const send = async (path: string, bearer: string, body: object) => {
+      const answer = await fetch(`${new URL(cluster.base_url).origin}/api/workers/v1/${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      return { status: answer.status, text: await answer.text() }
+    }
+    const worker = {
+      ...{ worker_id, host: 'a', version: '0.1.0', place, slots: 1, sandbox: 'host' },
+      ...{ models: { models: [] }, lacking_agents: [] },
+    }
+    const enrolled = await send('enrol', key.api_key, { token, worker })
+    assert.equal(enrolled.status, 200, enrolled.text)
+    return { worker_id, token, ask: (path: string, body: object = {}) => send(path, token, body) }
+  }
 })
 
 const listFiles = (folder: string): string[] =>

@@ -5,6 +5,8 @@ import type { Ask } from './remote-calls.ts'
 /** How long the control plane may keep a question that has no answer yet: less than most proxies do. */
 export const WAIT_MS = 25_000
 const PAUSE_MS = 1_000
+/** More are not asked for at once: what is wanted of the others is read now and then anyway. */
+const MOST_ORDERS = 1_000
 
 type Listener = () => void
 
@@ -85,7 +87,7 @@ export class RemoteHints implements Hints {
     while (this.#runs.size + this.#refreshes.size + this.#orders.size > 0) {
       this.#asking = new AbortController()
       const { signal } = this.#asking
-      const question = { runs: this.#runs.size > 0, orders: [...this.#orders.keys()] }
+      const question = { runs: this.#runs.size > 0, orders: [...this.#orders.keys()].slice(0, MOST_ORDERS) }
       const asked: Promise<Heard> = this.#ask('wait', question, { timeout_ms: WAIT_MS * 2, signal })
       const heard = await asked.catch(() => null)
       if (heard?.runs) call(this.#runs)

@@ -1,12 +1,15 @@
 /** One lease's verbs as they are served to workers that only dial out. */
 import { z } from 'zod'
+import { isBlobKey } from '../blobs/blob-key.ts'
 import { AppError } from '../contract/error.ts'
+import { isWorking } from '../contract/state.ts'
 import type { Db } from '../store/db.ts'
 import { isHeld, type Lease } from '../store/leases.ts'
 import type { RunRow } from '../store/runs.ts'
+import { mayUseSandbox, type NewSandbox } from '../store/sandboxes.ts'
 import type { SpawnRun } from '../worker/control-plane.ts'
 import type { HeldRun } from '../worker/held-run.ts'
-import { placeOutOf, sandboxIn } from './pool-places.ts'
+import { placeOutOf } from './pool-places.ts'
 import type { StoredRun } from './stored-run.ts'
 import * as shape from './verb-shapes.ts'
 
@@ -14,6 +17,8 @@ import * as shape from './verb-shapes.ts'
 export interface RemoteWorker {
   worker_id: string
   pool: string
+  /** Of its registration: no sandbox of its runs is anywhere else. */
+  place: string
 }
 
 export interface RunCall {
@@ -64,6 +69,15 @@ const readOf = <A extends unknown[]>(
     return run && holds(run, call.held.lease) ? ask({ ...call, run }, given) : LOST
   })
 
+/** The same, only while its worker is at it: what a run is given to work with is none of one that was cancelled. */
+const readAtWork = <A extends unknown[]>(
+  args: z.ZodType<A>,
+  ask: (call: RunCall & { run: RunRow }, args: A) => Promise<unknown>,
+) =>
+  readOf(args, async (call, given) =>
+    isWorking(call.run.state) || call.run.debug === 'working' ? ask(call, given) : LOST,
+  )
+
 const holds = (run: RunRow, { worker_id, attempt }: Lease): boolean =>
   run.worker_id === worker_id && run.attempt === attempt
 
@@ -77,11 +91,11 @@ export const RUN_VERBS = {
   readHistory: read(none, (held) => held.readHistory()),
   readMessagesSince: read(z.tuple([Small]), (held, [sequence]) => held.readMessagesSince(sequence)),
   readAskedModel: read(none, (held) => held.readAskedModel()),
-  openValues: readOf(none, async ({ held, run }) =>
+  openValues: readAtWork(none, async ({ held, run }) =>
     held.openValues({ run, environment: await environmentOf(held, run) }),
   ),
-  start: verb(z.tuple([shape.Resolved, Optional(shape.Sandbox)]), ({ held, worker }, [resolved, sandbox]) =>
-    held.start(resolved, sandbox && sandboxIn(worker.pool, sandbox)),
+  start: verb(z.tuple([shape.Resolved, Optional(shape.Sandbox)]), async (call, [resolved, sandbox]) =>
+    call.held.start(resolved, sandbox && (await ownSandbox(call, sandbox))),
   ),
   finish: write(z.tuple([shape.End, Optional(shape.TurnEnd)]), (held, [ending, turn_end]) =>
     held.finish(ending, turn_end),
@@ -101,11 +115,11 @@ export const RUN_VERBS = {
   writeHarnessState: write(z.tuple([z.record(z.string(), z.unknown())]), (held, [state]) =>
     held.writeHarnessState(state),
   ),
-  findEnvironment: readOf(none, async ({ held, run }) => {
+  findEnvironment: readAtWork(none, async ({ held, run }) => {
     const environment = await environmentOf(held, run)
     return environment && { ...environment, sealed: null }
   }),
-  useSecrets: readOf(z.tuple([Names]), async ({ held, run }, [names]) => {
+  useSecrets: readAtWork(z.tuple([Names]), async ({ held, run }, [names]) => {
     const { secrets = [] } = (await environmentOf(held, run))?.config ?? {}
     requireAll(names, secrets)
     return held.useSecrets(names, run)
@@ -123,13 +137,13 @@ export const RUN_VERBS = {
     const sandbox = await held.readSandbox()
     return sandbox && { ...sandbox, place: placeOutOf(worker.pool, sandbox.place) }
   }),
-  recordSandbox: verb(z.tuple([shape.Sandbox]), ({ held, worker }, [sandbox]) =>
-    held.recordSandbox(sandboxIn(worker.pool, sandbox)),
+  recordSandbox: verb(z.tuple([shape.Sandbox]), async (call, [sandbox]) =>
+    call.held.recordSandbox(await ownSandbox(call, sandbox)),
   ),
   findSnapshot: read(none, (held) => held.findSnapshot()),
   readMoment: verb(none, ({ held }) => held.readMoment()),
   insertSnapshot: write(z.tuple([shape.Snapshot, Small]), (held, [snapshot, turns]) =>
-    held.insertSnapshot(ofRun(held, snapshot), turns),
+    held.insertSnapshot(ofRun(held, 'snapshots', snapshot), turns),
   ),
   confirmSnapshot: write(z.tuple([Id]), (held, [id]) => held.confirmSnapshot(id)),
   removeOlderSnapshots: write(z.tuple([Small]), (held, [turns]) => held.removeOlderSnapshots(turns)),
@@ -139,17 +153,17 @@ export const RUN_VERBS = {
   readKeptBytes: read(none, (held) => held.readKeptBytes()),
   readArtifactHashes: read(none, (held) => held.readArtifactHashes()),
   insertArtifact: write(z.tuple([shape.Artifact]), (held, [artifact]) =>
-    held.insertArtifact(ofRun(held, artifact)),
+    held.insertArtifact(ofRun(held, 'artifacts', artifact)),
   ),
   findArtifactOf: read(z.tuple([shape.Path]), (held, [filepath]) => held.findArtifactOf(filepath)),
   countArtifacts: read(none, (held) => held.countArtifacts()),
-  putPlan: write(z.tuple([shape.Plan]), (held, [plan]) => held.putPlan(ofRun(held, plan))),
+  putPlan: write(z.tuple([shape.Plan]), (held, [plan]) => held.putPlan(ofRun(held, 'artifacts', plan))),
   readReferenceUrls: read(none, (held) => held.readReferenceUrls()),
   recordReference: write(z.tuple([shape.Reference]), (held, [reference]) => held.recordReference(reference)),
   findDiff: read(none, (held) => held.findDiff()),
   readTurn: read(none, (held) => held.readTurn()),
   insertDiff: write(z.tuple([shape.Artifact, shape.KeptDiff]), (held, [patch, diff]) =>
-    held.insertDiff(ofRun(held, patch), diff),
+    held.insertDiff(ofRun(held, 'artifacts', patch), diff),
   ),
   readPushes: read(none, (held) => held.readPushes()),
   findPushedPulls: read(z.tuple([shape.PushedFiles]), (held, [files]) => held.findPushedPulls(files)),
@@ -182,13 +196,24 @@ function requireAll(names: readonly string[], allowed: readonly string[]): void 
     throw new AppError('not_authorized', `The run's environment does not name the secret ${other}.`)
 }
 
-/** A row may name no file but those of its run. */
+/** Where its worker is, whatever it says; a run may name no sandbox of another. */
+async function ownSandbox({ db, held, worker }: RunCall, sandbox: NewSandbox): Promise<NewSandbox> {
+  const own = { ...sandbox, place: worker.place }
+  if (await mayUseSandbox(db, held.lease, own)) return own
+  throw new AppError('invalid_request', 'ref: must be of a sandbox of the run.')
+}
+
+/** A row may name no file but those of its run that are stored as such. */
 function ofRun<T extends { blob_key: string; index_blob_key?: string | null }>(
   { lease }: HeldRun,
+  folder: 'artifacts' | 'snapshots',
   row: T,
 ): T {
-  for (const field of ['blob_key', 'index_blob_key'] as const)
-    if (row[field] && !row[field].startsWith(`runs/${lease.run_id}/`))
+  const require = (field: string, key: string, of: string) => {
+    if (!isBlobKey(key) || !key.startsWith(`runs/${lease.run_id}/${of}/`))
       throw new AppError('invalid_request', `${field}: must be of the run.`)
+  }
+  require('blob_key', row.blob_key, folder)
+  if (typeof row.index_blob_key === 'string') require('index_blob_key', row.index_blob_key, 'indexes')
   return row
 }

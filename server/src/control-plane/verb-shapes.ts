@@ -48,10 +48,16 @@ export const Event = z.custom<NewEvent>((value) => {
 export const OpenMessage = z.object({ message_id: Name, text: text(2 ** 21) })
 export const Resolved = shaped<ResolvedRun>(ResolvedRun)
 
+const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+/** Backends make files and names of it. */
+const SandboxId = z.string().regex(/^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.-]{0,252}$/)
+/** Its run's id, or what a worker calls one that it made in advance. */
+const SandboxName = z.string().regex(new RegExp(`^${UUID}(?:\\.warm-${UUID})?$`))
+
 export const Sandbox = shaped<NewSandbox>(
   z.strictObject({
     place: text(4_096),
-    ref: z.strictObject({ backend: Name, id: Name, run_id: Name, attempt: Small }),
+    ref: z.strictObject({ backend: Name, id: SandboxId, run_id: SandboxName, attempt: Small }),
     prepared: z.boolean(),
     commits: Commits,
     attachments_written: Ids.optional(),
@@ -83,7 +89,7 @@ export const Snapshot = shaped<NewSnapshot>(
 )
 
 const artifact = {
-  ...{ artifact_uid: Id, filename: Path, filepath: Path, mime_type: Name, size_bytes: Count, sha256: Sha256 },
+  ...{ artifact_uid: Id, filename: Path, filepath: Path, mime_type: Name, size_bytes: Small, sha256: Sha256 },
   ...{ blob_key: Name, title: Sentence.optional(), description: Sentence.optional() },
   artifact_type: z.enum(['FILE', 'SCREENSHOT', 'PLAN', 'DIFF']),
 }

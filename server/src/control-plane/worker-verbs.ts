@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { AppError } from '../contract/error.ts'
 import type { Store } from '../store/db.ts'
 import { beat } from '../store/leases.ts'
-import { findClaimedRefresh } from '../store/remote-workers.ts'
+import { findClaimedRefresh, findRunsOfPool } from '../store/remote-workers.ts'
+import { readSandboxOwners, type SandboxOwner } from '../store/sandboxes.ts'
 import type { ControlPlane, HeldRefresh } from '../worker/control-plane.ts'
 import { placeIn, placeOutOf } from './pool-places.ts'
 import * as shape from './verb-shapes.ts'
@@ -12,7 +13,7 @@ import { waitForWork } from './wait-for-work.ts'
 export interface WorkerCall {
   store: Store
   plane: ControlPlane
-  worker: { worker_id: string; pool: string; lost: boolean }
+  worker: { worker_id: string; pool: string; place: string; lost: boolean }
   /** Aborted when the caller has left, or the service stops. */
   signal: AbortSignal
 }
@@ -48,8 +49,12 @@ const refresh = <B>(body: z.ZodType<B>, serve: (held: HeldRefresh, body: B) => P
 export const WORKER_VERBS: Record<string, WorkerVerb> = {
   beat: verb(nothing, ({ store, worker }) => beat(store.quick, worker.worker_id)),
   wait: live(
-    z.object({ runs: z.boolean(), orders: z.array(Id).max(10_000) }),
-    ({ plane, worker, signal }, wanted) => waitForWork(plane.hints, worker, wanted, signal),
+    // As many as a worker has slots at the most.
+    z.object({ runs: z.boolean(), orders: z.array(Id).max(1_000) }),
+    async ({ store, plane, worker, signal }, { runs, orders }) => {
+      const own = [...(await findRunsOfPool(store.db, worker.pool, orders))]
+      return waitForWork(plane.hints, worker, { runs, orders: own }, signal)
+    },
   ),
   models: live(z.object({ models: shape.KnownModels }), ({ plane, worker }, { models }) =>
     plane.updateModels(worker.worker_id, models),
@@ -66,18 +71,18 @@ export const WORKER_VERBS: Record<string, WorkerVerb> = {
   commands: verb(nothing, ({ plane, worker }) => plane.readCommands(worker.worker_id)),
   'expired-sandboxes': live(
     z.object({ place: z.string().max(4_096), keep: Small }),
-    ({ plane, worker: { worker_id, pool } }, { place, keep }) =>
-      plane.takeExpiredSandboxes(worker_id, placeIn(pool, place), keep),
+    async ({ plane, worker }, { place, keep }) =>
+      // Of the place that it was enrolled with: others are for those who are there.
+      placeIn(worker.pool, place) === worker.place
+        ? plane.takeExpiredSandboxes(worker.worker_id, worker.place, keep)
+        : [],
   ),
-  'sandbox-owners': live(
-    z.object({ names: Names }),
-    async ({ plane, worker: { worker_id, pool } }, { names }) => {
-      const owners = await plane.readSandboxOwners(worker_id, names)
-      const seen = ([name, { place, ...owner }]: [string, { place: string | null }]) =>
-        [name, { ...owner, place: place === null ? null : placeOutOf(pool, place) }] as const
-      return new Map([...owners].map(seen))
-    },
-  ),
+  'sandbox-owners': live(z.object({ names: Names }), async ({ store, worker: { pool } }, { names }) => {
+    const owners = await readSandboxOwners(store.db, names, pool)
+    const seen = ([name, { place, ...owner }]: [string, SandboxOwner]) =>
+      [name, { ...owner, place: place === null ? null : placeOutOf(pool, place) }] as const
+    return new Map([...owners].map(seen))
+  }),
   'living-workers': live(z.object({ worker_ids: Names }), ({ plane, worker }, { worker_ids }) =>
     plane.findLivingWorkers(
       worker.worker_id,

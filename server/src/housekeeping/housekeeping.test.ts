@@ -213,6 +213,25 @@ onEitherDatabase('housekeeping', (open) => {
     assert.deepEqual(rows, [])
   })
 
+  test('a file that cannot be removed keeps no other, and what is no key of one is forgotten', async () => {
+    const gone = await add(1)
+    await erase(gone.run_id)
+    const stuck = `runs/${gone.run_id}/artifacts/a`
+    const broken = `runs/${gone.run_id}/artifacts/../../x`
+    await sql`insert into removed_files (blob_key) values (${broken})`.execute(store.db)
+    const partly: Blobs = {
+      ...{ get: (key) => blobs.get(key), list: (folder) => blobs.list(folder) },
+      put: (key, data) => blobs.put(key, data),
+      delete: (key) => (key === stuck ? Promise.reject(new Error('stuck')) : blobs.delete(key)),
+    }
+    await assert.rejects(keep({}, { blobs: partly }), /stuck/)
+    assert.equal(await left(gone), 'its file')
+    const { rows } = await sql<{ blob_key: string }>`select blob_key from removed_files`.execute(store.db)
+    assert.deepEqual(rows, [{ blob_key: stuck }])
+    await keep()
+    assert.equal(await left(gone), '')
+  })
+
   test('one process at a time', async () => {
     const gone = await add(1)
     await erase(gone.run_id)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import { isBlobKey } from '../blobs/blob-key.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Store } from '../store/db.ts'
 import { readInstallation } from '../store/installation.ts'
@@ -74,6 +75,9 @@ export class Housekeeping {
   #retention_at = Number.NEGATIVE_INFINITY
   #notes_at = Number.NEGATIVE_INFINITY
   #expiries: Array<Expiry & { removed: number }> = []
+  /** Up to where removed files were gone through, and the first that could not be removed on the way. */
+  #files_after = ''
+  #file_fault: { error: unknown } | null = null
 
   constructor({ store, blobs, log, retention, now = Date.now }: HousekeepingOptions) {
     this.#store = store
@@ -167,16 +171,39 @@ export class Housekeeping {
 
   async #removeFiles(): Promise<boolean> {
     const { db } = this.#store
-    const files = await readRemovedFiles(db, FILES_AT_ONCE)
-    if (files.length === 0) return false
+    const files = await readRemovedFiles(db, FILES_AT_ONCE, this.#files_after)
+    const last = files.at(-1)
+    if (!last) {
+      const fault = this.#file_fault
+      this.#files_after = ''
+      this.#file_fault = null
+      if (fault) throw fault.error
+      return false
+    }
     // What another row names is that row's from now on.
     const unnamed = files.filter(({ is_named }) => !is_named).map(({ blob_key }) => blob_key)
-    for (let at = 0; at < unnamed.length; at += FILES_BESIDE)
-      await Promise.all(unnamed.slice(at, at + FILES_BESIDE).map((blob_key) => this.#blobs.delete(blob_key)))
+    const failed = new Map<string, unknown>()
+    // What is no key of a file has none, and would fail for ever.
+    const keys = unnamed.filter(isBlobKey)
+    for (let at = 0; at < keys.length; at += FILES_BESIDE) {
+      const some = keys.slice(at, at + FILES_BESIDE)
+      const remove = async (blob_key: string) => this.#blobs.delete(blob_key)
+      for (const [place, done] of (await Promise.allSettled(some.map(remove))).entries())
+        if (done.status === 'rejected') failed.set(some[place] ?? '', done.reason)
+    }
     await forgetFiles(
       db,
-      files.map(({ blob_key }) => blob_key),
+      files.map(({ blob_key }) => blob_key).filter((blob_key) => !failed.has(blob_key)),
     )
+    // Those behind one that fails come first, and it itself once all others are gone.
+    this.#files_after = last.blob_key
+    for (const error of failed.values()) {
+      this.#file_fault ??= { error }
+      // A storage that does nothing is not asked for everything.
+      if (failed.size === keys.length) throw error
+    }
+    for (const [blob_key, error] of failed)
+      this.#log.warn({ err: error, blob_key }, 'A file could not be removed; it is tried again later.')
     return true
   }
 

@@ -117,13 +117,16 @@ export async function purgeLogs(
   return true
 }
 
-/** Some files whose rows were deleted, and of these the ones that another row still names. */
+/** Some files whose rows were deleted, after this key, and of these the ones that another row still names. */
 export async function readRemovedFiles(
   db: Db,
   most: number,
+  after = '',
 ): Promise<Array<{ blob_key: string; is_named: boolean }>> {
   const found = await sql<{ blob_key: string }>`
-    select blob_key from removed_files order by blob_key limit ${most}::int`.execute(db)
+    select blob_key from removed_files where blob_key > ${after} order by blob_key limit ${most}::int`.execute(
+    db,
+  )
   const keys = found.rows.map(({ blob_key }) => blob_key)
   const named = await readNamedBlobs(db, keys)
   return keys.map((blob_key) => ({ blob_key, is_named: named.has(blob_key) }))

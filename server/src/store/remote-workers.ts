@@ -13,6 +13,8 @@ const hashOf = (token: string): Buffer => createHash('sha256').update(token).dig
 export interface RemoteWorkerRow {
   worker_id: string
   pool: string
+  /** Where it makes its sandboxes, as it said when it was enrolled. */
+  place: string
   lost: boolean
   /** Whose key it was enrolled with. */
   actor: Actor
@@ -39,15 +41,17 @@ export async function enrolWorker(
 
 /** `null`: no such token, or its pool key does not work any more. */
 export async function findRemoteWorker(db: Db, token: string): Promise<RemoteWorkerRow | null> {
-  const found = await sql<FoundActor & { worker_id: string; worker_pool: string; lost: boolean }>`
-    select w.worker_id, w.pool as worker_pool, w.lost, k.principal_id, k.key_id, k.role, k.pool,
+  const found = await sql<
+    FoundActor & { worker_id: string; worker_pool: string; place: string; lost: boolean }
+  >`
+    select w.worker_id, w.pool as worker_pool, w.place, w.lost, k.principal_id, k.key_id, k.role, k.pool,
       p.type = 'service_account' as is_identity
     from workers w join api_keys k using (key_id) join principals p using (principal_id)
     where w.token_hash = ${hashOf(token)} and ${activeKey}`.execute(db)
   const [row] = found.rows
   if (!row) return null
-  const { worker_id, worker_pool: pool, lost, ...actor } = row
-  return { worker_id, pool, lost, actor: toActor(actor) }
+  const { worker_id, worker_pool: pool, place, lost, ...actor } = row
+  return { worker_id, pool, place, lost, actor: toActor(actor) }
 }
 
 /** Whether a worker may read this file: it is of a run that it holds, or one that such a run names. */
@@ -69,6 +73,14 @@ export async function mayWriteFile(db: Db, worker_id: string, blob_key: string):
     db,
   )
   return found.rows.length > 0
+}
+
+/** Which of these runs are of this pool. */
+export async function findRunsOfPool(db: Db, pool: string, run_ids: readonly string[]): Promise<Set<string>> {
+  if (run_ids.length === 0) return new Set()
+  const found = await sql<{ run_id: string }>`
+    select run_id from runs where run_id = any(${[...run_ids]}::uuid[]) and pool = ${pool}`.execute(db)
+  return new Set(found.rows.map(({ run_id }) => run_id))
 }
 
 /** Who asked for a refresh that is claimed, if it is of this pool. */

@@ -81,6 +81,25 @@ export async function takeExpiredSandboxes(db: Db, place: string, keep: number):
   return taken.rows.map((row) => row.ref)
 }
 
+/**
+ * Whether a run may say that this is its sandbox: it has the run's name, or that of one which this worker made in advance or the
+ * run was given before; and no other run has it.
+ */
+export async function mayUseSandbox(
+  db: Db,
+  { run_id, worker_id }: Lease,
+  { place, ref }: Pick<NewSandbox, 'place' | 'ref'>,
+): Promise<boolean> {
+  const found = await sql<{ is_own: boolean; is_others: boolean }>`
+    select coalesce(bool_or(run_id = ${run_id} and ref->>'run_id' = ${ref.run_id}), false) as is_own,
+      coalesce(bool_or(run_id <> ${run_id}), false) as is_others
+    from sandboxes where run_id = ${run_id} or ref->>'run_id' = ${ref.run_id}
+      or (place = ${place} and ref->>'id' = ${ref.id})`.execute(db)
+  const { is_own = false, is_others = false } = found.rows[0] ?? {}
+  const is_named = ref.run_id === run_id || is_own || ref.run_id.startsWith(`${worker_id}.warm-`)
+  return is_named && !is_others
+}
+
 export interface SandboxOwner {
   /** The backend's id of the sandbox that is recorded, and where that is. */
   id: string | null
@@ -91,18 +110,20 @@ export interface SandboxOwner {
 
 /**
  * What is known of these sandboxes, by the `run_id` they were made with: that of their run or, of one made in advance, a name
- * of its own, which only the row has. The reaper lists sandboxes first and asks second.
+ * of its own, which only the row has. The reaper lists sandboxes first and asks second. `pool`: of runs of others no more is told than what a
+ * worker executes, since workers of two pools may use one engine.
  */
 export async function readSandboxOwners(
   db: Db,
   names: readonly string[],
+  pool: string | null = null,
 ): Promise<Map<string, SandboxOwner>> {
   const found = await sql<SandboxOwner & { name: string }>`
-    select n.name, s.ref->>'id' as id, s.place, case when r.worker_id is not null then r.attempt end as held
+    select n.name, case when o.is_told then s.ref->>'id' end as id, case when o.is_told then s.place end as place,
+      case when r.worker_id is not null then r.attempt end as held
     from unnest(${[...names]}::text[]) as n (name)
     left join sandboxes s on s.ref->>'run_id' = n.name
-    join runs r on r.run_id = coalesce(s.run_id, case when n.name ~ ${UUID} then n.name::uuid end)`.execute(
-    db,
-  )
+    join runs r on r.run_id = coalesce(s.run_id, case when n.name ~ ${UUID} then n.name::uuid end)
+    cross join lateral (select coalesce(r.pool = ${pool}::text, true) as is_told) o`.execute(db)
   return new Map(found.rows.map(({ name, ...owner }) => [name, owner]))
 }

@@ -3,7 +3,7 @@
  * neighbours. A pool key opens `welcome` and `enrol`, the token of an enrolled worker the rest.
  */
 import type { IncomingMessage } from 'node:http'
-import { type Readable, Transform } from 'node:stream'
+import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
@@ -30,6 +30,10 @@ import { sendJson } from '../route.ts'
 const PREFIX = '/api/workers/v1'
 /** Less than what may be received at once of one principal: a batch of events that is larger is sent in parts. */
 const BODY_LIMIT = 12 * 1024 ** 2
+/** The runs that one worker may hold, by their ids. */
+const WAIT_BODY_LIMIT = 64 * 1024
+/** A worker asks one question at a time; that it has left an earlier one may be heard late, behind a proxy. */
+const MOST_WAITS = 4
 const IN_DEV =
   '`runyard dev` has its own worker and takes no others. Workers over HTTPS need `runyard serve`, on PostgreSQL.'
 
@@ -76,11 +80,6 @@ export function serveRemoteWorkers(app: FastifyInstance, services: Services): vo
       async (request: FastifyRequest, payload: IncomingMessage) =>
         parse(await bodies.receive(request, payload, { large: false })),
     )
-    // As it comes: it goes to the storage and is nowhere whole.
-    scope.addContentTypeParser(
-      'application/octet-stream',
-      async (_request: FastifyRequest, payload: IncomingMessage) => payload,
-    )
     const post = (
       path: string,
       onRequest: (request: FastifyRequest) => Promise<void>,
@@ -89,7 +88,7 @@ export function serveRemoteWorkers(app: FastifyInstance, services: Services): vo
       scope.route({
         method: 'POST',
         url: `${PREFIX}/${path}`,
-        bodyLimit: BODY_LIMIT,
+        bodyLimit: path === 'wait' ? WAIT_BODY_LIMIT : BODY_LIMIT,
         onRequest,
         handler: async (request, reply) => {
           const value = await answer(request, reply)
@@ -113,17 +112,22 @@ export function serveRemoteWorkers(app: FastifyInstance, services: Services): vo
       if (!(await enrolWorker(store.db, registration, { key_id, token })))
         throw new AppError('conflict', 'There is another worker with this id.', { retryable: false })
     })
+    const waits = new OpenWaits()
     for (const [path, { body, serve }] of Object.entries(WORKER_VERBS))
       post(path, withToken, async (request, reply) => {
         const left = new AbortController()
         reply.raw.once('close', () => left.abort())
+        const worker = workerOf(request)
         const call = {
-          store,
-          plane: requirePlane(),
-          worker: workerOf(request),
+          ...{ store, plane: requirePlane(), worker },
           signal: AbortSignal.any([left.signal, closing]),
         }
-        return serve(call, read(body, request.body) as never)
+        const given = read(body, request.body) as never
+        if (path !== 'wait') return serve(call, given)
+        // Nothing of the body is needed while the answer waits, and others of the worker's need its room.
+        request.body = undefined
+        request.giveBack?.()
+        return waits.hold(worker.worker_id, left, () => serve(call, given))
       })
     post('runs/:run_id/:attempt/:verb', withToken, async (request) => {
       const { run_id, attempt, verb } = read(
@@ -142,11 +146,23 @@ export function serveRemoteWorkers(app: FastifyInstance, services: Services): vo
         read(args, given.args) as never,
       )
     })
+  })
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    // As it comes: it goes to the storage and is nowhere whole.
+    scope.addContentTypeParser('*', async (_request: FastifyRequest, payload: IncomingMessage) => payload)
     scope.route<{ Params: { '*': string } }>({
       method: ['PUT', 'GET', 'DELETE'],
       url: `${PREFIX}/files/*`,
       bodyLimit: settings.max_file_bytes,
-      onRequest: withToken,
+      onRequest: async (request) => {
+        await withToken(request)
+        const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
+        if (request.method === 'PUT' && type !== 'application/octet-stream')
+          throw new AppError('invalid_request', 'A file is sent as application/octet-stream.', {
+            status: 415,
+          })
+      },
       handler: async (request, reply) => {
         const key = request.params['*']
         const { worker_id } = workerOf(request)
@@ -164,10 +180,8 @@ export function serveRemoteWorkers(app: FastifyInstance, services: Services): vo
           await blobs.delete(key)
           return sendJson(reply, 200, {})
         }
-        const bytes = await blobs.put(
-          key,
-          limitBytes(request.body as IncomingMessage, settings.max_file_bytes),
-        )
+        if (!(request.body instanceof Readable)) throw new AppError('invalid_request', 'There is no body.')
+        const bytes = await blobs.put(key, limitBytes(request.body, settings.max_file_bytes))
         return sendJson(reply, 200, { bytes })
       },
     })
@@ -190,7 +204,7 @@ function requireVersion(worker: string, server: string): void {
 }
 
 /** Ends what goes on for longer. */
-function limitBytes(data: IncomingMessage, most: number): Readable {
+function limitBytes(data: Readable, most: number): Readable {
   let bytes = 0
   const counting = new Transform({
     transform(chunk: Buffer, _encoding, callback) {
@@ -201,6 +215,29 @@ function limitBytes(data: IncomingMessage, most: number): Readable {
       )
     },
   })
-  pipeline(data, counting).catch(() => {})
+  pipeline(data, counting).catch((error: Error) => counting.destroy(error))
   return counting
+}
+
+/** Questions of workers that wait for an answer. */
+class OpenWaits {
+  readonly #open = new Map<string, Set<AbortController>>()
+
+  /** Where a worker has too many, the oldest is answered with nothing. */
+  async hold<T>(worker_id: string, ends: AbortController, work: () => Promise<T>): Promise<T> {
+    const open = this.#open.get(worker_id) ?? new Set()
+    this.#open.set(worker_id, open)
+    open.add(ends)
+    const [oldest] = open
+    if (open.size > MOST_WAITS && oldest) {
+      open.delete(oldest)
+      oldest.abort()
+    }
+    try {
+      return await work()
+    } finally {
+      open.delete(ends)
+      if (open.size === 0 && this.#open.get(worker_id) === open) this.#open.delete(worker_id)
+    }
+  }
 }

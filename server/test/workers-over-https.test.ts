@@ -117,6 +117,38 @@ describe('a worker over HTTPS', { skip }, () => {
     }
   })
 
+  test('keeps every artifact and the workspace of a turn that ends while its connections are cut', async () => {
+    const proxy = await startFaultyProxy(Number(new URL(cluster.base_url).port))
+    const pool = 'cut-files'
+    const own = await cluster.worker(pool, {
+      RUNYARD_SERVER: `http://127.0.0.1:${proxy.port}`,
+      RUNYARD_DATA_DIR: temporaryDirectory(pool),
+    })
+    try {
+      // Not to be compressed, and more than what is on its way at once.
+      const step = shell(
+        'mkdir -p artifacts; for n in 1 2 3 4 5 6; do head -c 3000000 /dev/urandom > artifacts/$n; done; echo made',
+      )
+      const run_id = await cluster.api.create({ prompt: step, config: { worker_host: pool } })
+      let files = 0
+      proxy.onRequest((head) => {
+        if (!/^PUT \S+\/artifacts\//m.test(head)) return
+        files += 1
+        // In the midst of the second file, and of one that is sent anew.
+        if (files !== 2 && files !== 4) return
+        proxy.goAway().then(() => setTimeout(() => proxy.comeBack(), 1_000))
+      })
+      const run = await cluster.api.ended(run_id)
+      assert(files > 6, String(files))
+      assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 1])
+      assert.equal(run.artifacts.length, 6, own.log())
+      assert.deepEqual(ofType(await cluster.api.events(run_id), 'error'), [])
+    } finally {
+      await own.end('SIGTERM')
+      await proxy.close()
+    }
+  })
+
   test('has stopped its sandboxes before a run goes to another worker, when nothing passes any more', async () => {
     const proxy = await startFaultyProxy(Number(new URL(cluster.base_url).port))
     const pool = 'parted'

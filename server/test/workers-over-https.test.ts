@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { sql } from 'kysely'
 import { createPrincipalWithKey } from '../src/store/api-keys.ts'
 import { type Cluster, startCluster, until, type WorkerRole } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
@@ -223,6 +224,33 @@ describe('a worker over HTTPS', { skip }, () => {
     for (const _ of ['once', 'again']) assert.equal((await ask('enrol', key.api_key, enrolment)).status, 200)
     const other = { ...enrolment, token: `ryw_${'b'.repeat(43)}` }
     assert.equal((await ask('enrol', key.api_key, other)).status, 409)
+
+    const model = { model_id: 'evil/one', provider: 'evil', html: 'x'.repeat(1_000) }
+    const tell = (models: unknown) => ask('models', token, { models: { models } })
+    assert.equal((await tell([model])).status, 200)
+    assert.doesNotMatch(JSON.stringify(await cluster.api.json('GET', '/agent/models')), /x{1000}/)
+    for (const refused of [
+      [{ ...model, provider: 7 }],
+      Array.from({ length: 1_001 }, () => model),
+      Array.from({ length: 400 }, () => ({ ...model, display_name: 'x'.repeat(1_000) })),
+    ])
+      assert.equal((await tell(refused)).status, 400)
+    const enrolAs = (n: number) =>
+      ask('enrol', key.api_key, {
+        token: `ryw_${String(n).padStart(43, 'd')}`,
+        worker: { ...enrolment.worker, worker_id: `01a20b4c-d2f6-4441-a9b5-${String(n).padStart(12, '0')}` },
+      })
+    assert.equal((await enrolAs(199)).status, 200)
+    await sql`
+      insert into workers (worker_id, pool, host, version, place, slots, sandbox, models, lacking_agents, key_id, token_hash)
+      select gen_random_uuid(), pool, host, version, place, slots, sandbox, models, lacking_agents, key_id, uuid_send(gen_random_uuid())
+      from workers, generate_series(1, 250) where worker_id = ${enrolment.worker.worker_id}`.execute(
+      cluster.store.db,
+    )
+    const full = await enrolAs(200)
+    assert.equal(full.status, 429)
+    assert.match(full.text, /At most 200 workers/)
+    assert.equal((await enrolAs(199)).status, 200)
 
     const run_id = await cluster.api.create({ prompt: shell('true'), config: { worker_host: 'nobody' } })
     const of = `runs/${run_id}/1`

@@ -5,6 +5,7 @@ import type { Store } from '../store/db.ts'
 import { beat } from '../store/leases.ts'
 import { findClaimedRefresh } from '../store/remote-workers.ts'
 import type { ControlPlane, HeldRefresh } from '../worker/control-plane.ts'
+import { KnownModels } from './known-models.ts'
 import { placeIn, placeOutOf } from './pool-places.ts'
 import * as shape from './verb-shapes.ts'
 import { waitForWork } from './wait-for-work.ts'
@@ -51,7 +52,7 @@ export const WORKER_VERBS: Record<string, WorkerVerb> = {
     z.object({ runs: z.boolean(), orders: z.array(Id).max(10_000) }),
     ({ plane, worker, signal }, wanted) => waitForWork(plane.hints, worker, wanted, signal),
   ),
-  models: live(z.object({ models: shape.KnownModels }), ({ plane, worker }, { models }) =>
+  models: live(z.object({ models: KnownModels }), ({ plane, worker }, { models }) =>
     plane.updateModels(worker.worker_id, models),
   ),
   agents: live(z.object({ lacking: Names }), ({ plane, worker }, { lacking }) =>

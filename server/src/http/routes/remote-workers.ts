@@ -19,6 +19,7 @@ import { readInstallation } from '../../store/installation.ts'
 import {
   enrolWorker,
   findRemoteWorker,
+  MAX_LIVING,
   mayReadFile,
   mayWriteFile,
   type RemoteWorkerRow,
@@ -111,7 +112,12 @@ export function serveRemoteWorkers(app: FastifyInstance, services: Services): vo
       requireVersion(worker.version, settings.version)
       const { pool = '', key_id = '' } = actor ?? {}
       const registration = { ...worker, pool, place: placeIn(pool, worker.place) }
-      if (!(await enrolWorker(store.db, registration, { key_id, token })))
+      const enrolled = await enrolWorker(store.db, registration, { key_id, token })
+      if (enrolled === 'full') {
+        const detail = `At most ${MAX_LIVING} workers may live with one pool key. Stop some, or make another key.`
+        throw new AppError('resource_unavailable', detail, { status: 429, headers: { 'retry-after': '5' } })
+      }
+      if (enrolled === 'taken')
         throw new AppError('conflict', 'There is another worker with this id.', { retryable: false })
     })
     for (const [path, { body, serve }] of Object.entries(WORKER_VERBS))

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import type { ArtifactResponse } from '../src/contract/artifact.ts'
 import { putPlan } from '../src/store/plans.ts'
 import { recordPush } from '../src/store/pushes.ts'
-import { putArtifact } from '../src/worker/put-artifact.ts'
+import { putArtifactOnce } from '../src/worker/put-artifact.ts'
 import { onFace } from './support/face.ts'
 import { createComponentCheck } from './support/openapi.ts'
 
@@ -25,7 +25,7 @@ onFace('artifacts', (face) => {
     const { admin, worker, store, blobs, fetch, base_url, origin } = face()
     const run_id = await admin.create({ prompt: 'x', config: { worker_host: worker.pool } })
     const lease = await worker.start(run_id)
-    const { stored } = await putArtifact(blobs, run_id, Readable.from([Buffer.from(PLAN)]))
+    const { stored } = await putArtifactOnce(blobs, run_id, Readable.from([Buffer.from(PLAN)]))
     const named = { filename: 'plan.md', filepath: 'plan.md', mime_type: 'text/markdown', title: 'The plan' }
     await putPlan(store.db, lease, { ...stored, ...named, artifact_type: 'PLAN' })
     const file = await worker.keep(lease, 'notes.txt', 'some notes')

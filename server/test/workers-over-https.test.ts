@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { sql } from 'kysely'
 import { createPrincipalWithKey } from '../src/store/api-keys.ts'
 import { type Cluster, startCluster, until, type WorkerRole } from './support/cluster.ts'
 import { createDatabase, stopTestServer } from './support/databases.ts'
@@ -118,6 +119,38 @@ describe('a worker over HTTPS', { skip }, () => {
     }
   })
 
+  test('keeps every artifact and the workspace of a turn that ends while its connections are cut', async () => {
+    const proxy = await startFaultyProxy(Number(new URL(cluster.base_url).port))
+    const pool = 'cut-files'
+    const own = await cluster.worker(pool, {
+      RUNYARD_SERVER: `http://127.0.0.1:${proxy.port}`,
+      RUNYARD_DATA_DIR: temporaryDirectory(pool),
+    })
+    try {
+      // Not to be compressed, and more than what is on its way at once.
+      const step = shell(
+        'mkdir -p artifacts; for n in 1 2 3 4 5 6; do head -c 3000000 /dev/urandom > artifacts/$n; done; echo made',
+      )
+      const run_id = await cluster.api.create({ prompt: step, config: { worker_host: pool } })
+      let files = 0
+      proxy.onRequest((head) => {
+        if (!/^PUT \S+\/artifacts\//m.test(head)) return
+        files += 1
+        // In the midst of the second file, and of one that is sent anew.
+        if (files !== 2 && files !== 4) return
+        proxy.goAway().then(() => setTimeout(() => proxy.comeBack(), 1_000))
+      })
+      const run = await cluster.api.ended(run_id)
+      assert(files > 6, String(files))
+      assert.deepEqual([run.state, run.attempt], ['SUCCEEDED', 1])
+      assert.equal(run.artifacts.length, 6, own.log())
+      assert.deepEqual(ofType(await cluster.api.events(run_id), 'error'), [])
+    } finally {
+      await own.end('SIGTERM')
+      await proxy.close()
+    }
+  })
+
   test('has stopped its sandboxes before a run goes to another worker, when nothing passes any more', async () => {
     const proxy = await startFaultyProxy(Number(new URL(cluster.base_url).port))
     const pool = 'parted'
@@ -192,6 +225,33 @@ describe('a worker over HTTPS', { skip }, () => {
     for (const _ of ['once', 'again']) assert.equal((await ask('enrol', key.api_key, enrolment)).status, 200)
     const other = { ...enrolment, token: `ryw_${'b'.repeat(43)}` }
     assert.equal((await ask('enrol', key.api_key, other)).status, 409)
+
+    const model = { model_id: 'evil/one', provider: 'evil', html: 'x'.repeat(1_000) }
+    const tell = (models: unknown) => ask('models', token, { models: { models } })
+    assert.equal((await tell([model])).status, 200)
+    assert.doesNotMatch(JSON.stringify(await cluster.api.json('GET', '/agent/models')), /x{1000}/)
+    for (const refused of [
+      [{ ...model, provider: 7 }],
+      Array.from({ length: 1_001 }, () => model),
+      Array.from({ length: 400 }, () => ({ ...model, display_name: 'x'.repeat(1_000) })),
+    ])
+      assert.equal((await tell(refused)).status, 400)
+    const enrolAs = (n: number) =>
+      ask('enrol', key.api_key, {
+        token: `ryw_${String(n).padStart(43, 'd')}`,
+        worker: { ...enrolment.worker, worker_id: `01a20b4c-d2f6-4441-a9b5-${String(n).padStart(12, '0')}` },
+      })
+    assert.equal((await enrolAs(199)).status, 200)
+    await sql`
+      insert into workers (worker_id, pool, host, version, place, slots, sandbox, models, lacking_agents, key_id, token_hash)
+      select gen_random_uuid(), pool, host, version, place, slots, sandbox, models, lacking_agents, key_id, uuid_send(gen_random_uuid())
+      from workers, generate_series(1, 250) where worker_id = ${enrolment.worker.worker_id}`.execute(
+      cluster.store.db,
+    )
+    const full = await enrolAs(200)
+    assert.equal(full.status, 429)
+    assert.match(full.text, /At most 200 workers/)
+    assert.equal((await enrolAs(199)).status, 200)
 
     const run_id = await cluster.api.create({ prompt: shell('true'), config: { worker_host: 'nobody' } })
     const of = `runs/${run_id}/1`

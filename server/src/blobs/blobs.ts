@@ -52,6 +52,11 @@ export class BlobsUnavailable extends Error {
   override name = 'BlobsUnavailable'
 }
 
+/** It is not the storage that fails but the way to it: trying again is worth it, as `FencedStore.passing` does. */
+export class BlobsAway extends BlobsUnavailable {
+  override name = 'BlobsAway'
+}
+
 /** Nothing more is stored for now. */
 export class BlobsFull extends BlobsUnavailable {
   override name = 'BlobsFull'

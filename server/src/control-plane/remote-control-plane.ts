@@ -8,6 +8,7 @@ import type { SkillRefresh } from '../store/skill-refreshes.ts'
 import type { WorkerRegistration } from '../store/workers.ts'
 import type { ControlPlane, HeldRefresh, Hints, WorkerName } from '../worker/control-plane.ts'
 import type { HeldRun } from '../worker/held-run.ts'
+import { fittingModels } from './known-models.ts'
 import {
   type Ask,
   askServer,
@@ -78,11 +79,12 @@ export class RemoteControlPlane implements ControlPlane {
   async register({ pool: _pool, ...worker }: WorkerRegistration): Promise<void> {
     const { server, pool_key } = this.#options
     this.#token = `ryw_${randomBytes(32).toString('base64url')}`
-    await askServer({ server, token: pool_key }, 'enrol', { token: this.#token, worker })
+    const registration = { ...worker, models: fittingModels(worker.models) }
+    await askServer({ server, token: pool_key }, 'enrol', { token: this.#token, worker: registration })
   }
 
   updateModels(_worker_id: string, models: WorkerRegistration['models']): Promise<void> {
-    return this.#ask('models', { models })
+    return this.#ask('models', { models: fittingModels(models) })
   }
 
   updateAgents(_worker_id: string, lacking: readonly string[]): Promise<void> {

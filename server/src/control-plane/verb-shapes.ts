@@ -16,6 +16,7 @@ import type { NewSnapshot } from '../store/snapshots.ts'
 import type { Ending } from '../store/transitions.ts'
 import type { WorkspaceEnd } from '../store/turn-ends.ts'
 import type { WorkerRegistration } from '../store/workers.ts'
+import { KnownModels } from './known-models.ts'
 
 /** A value of this type, as it came, if it has this shape. */
 const shaped = <T>(shape: z.ZodType): z.ZodType<T> =>
@@ -119,15 +120,9 @@ export const Child = shaped<ChildRequest>(
   }),
 )
 
-const Models = z.object({
-  models: z.array(z.looseObject({ model_id: Name })).max(10_000),
-  default_model_id: Name.optional(),
-})
-export const KnownModels = shaped<WorkerRegistration['models']>(Models)
-export const Registration = shaped<Omit<WorkerRegistration, 'pool'>>(
-  z.object({
-    ...{ worker_id: Id, host: Name, version: Name, place: text(4_096), slots: Small.min(1).max(1_000) },
-    ...{ sandbox: Name, models: Models, lacking_agents: Names },
-    images: z.object({ patterns: Names, local: z.boolean() }).optional(),
-  }),
-)
+/** Read and not only checked: nothing else is stored. */
+export const Registration = z.object({
+  ...{ worker_id: Id, host: Name, version: Name, place: text(4_096), slots: Small.min(1).max(1_000) },
+  ...{ sandbox: Name, models: KnownModels, lacking_agents: Names },
+  images: z.object({ patterns: Names, local: z.boolean() }).optional(),
+}) as unknown as z.ZodType<Omit<WorkerRegistration, 'pool'>>

@@ -6,6 +6,7 @@ import { beat } from '../store/leases.ts'
 import { findClaimedRefresh, findRunsOfPool } from '../store/remote-workers.ts'
 import { readSandboxOwners, type SandboxOwner } from '../store/sandboxes.ts'
 import type { ControlPlane, HeldRefresh } from '../worker/control-plane.ts'
+import { KnownModels } from './known-models.ts'
 import { placeIn, placeOutOf } from './pool-places.ts'
 import * as shape from './verb-shapes.ts'
 import { waitForWork } from './wait-for-work.ts'
@@ -56,7 +57,7 @@ export const WORKER_VERBS: Record<string, WorkerVerb> = {
       return waitForWork(plane.hints, worker, { runs, orders: own }, signal)
     },
   ),
-  models: live(z.object({ models: shape.KnownModels }), ({ plane, worker }, { models }) =>
+  models: live(z.object({ models: KnownModels }), ({ plane, worker }, { models }) =>
     plane.updateModels(worker.worker_id, models),
   ),
   agents: live(z.object({ lacking: Names }), ({ plane, worker }, { lacking }) =>

@@ -20,23 +20,28 @@ export interface RemoteWorkerRow {
   actor: Actor
 }
 
-/** False: there is another worker with this id. Repeating it changes nothing. */
+/** Of one pool key. */
+export const MAX_LIVING = 200
+
+/** `taken`: there is another worker with this id; `full`: so many live with this key. Repeating it changes nothing. */
 export async function enrolWorker(
   db: Db,
   worker: WorkerRegistration,
   { key_id, token }: { key_id: string; token: string },
-): Promise<boolean> {
+): Promise<'enrolled' | 'taken' | 'full'> {
   await sql`
     insert into workers (worker_id, pool, host, version, place, slots, sandbox, models, lacking_agents, images, key_id, token_hash)
-    values (${worker.worker_id}, ${worker.pool}, ${worker.host}, ${worker.version}, ${worker.place}, ${worker.slots}, ${worker.sandbox},
-      ${json(worker.models)}, ${[...worker.lacking_agents]}::text[],
-      ${worker.images ? json(worker.images) : null}::jsonb, ${key_id}::uuid, ${hashOf(token)})
+    select ${worker.worker_id}::uuid, ${worker.pool}::text, ${worker.host}::text, ${worker.version}::text, ${worker.place}::text, ${worker.slots}::int, ${worker.sandbox}::text,
+      ${json(worker.models)}::jsonb, ${[...worker.lacking_agents]}::text[],
+      ${worker.images ? json(worker.images) : null}::jsonb, ${key_id}::uuid, ${hashOf(token)}::bytea
+    where (select count(*) from workers where key_id = ${key_id}::uuid and not lost) < ${MAX_LIVING}::int
     on conflict do nothing`.execute(db)
-  const found = await sql`
-    select 1 from workers where worker_id = ${worker.worker_id} and key_id = ${key_id}::uuid and token_hash = ${hashOf(token)}`.execute(
-    db,
-  )
-  return found.rows.length > 0
+  const found = await sql<{ is_own: boolean }>`
+    select key_id is not distinct from ${key_id}::uuid and token_hash is not distinct from ${hashOf(token)}::bytea as is_own
+    from workers where worker_id = ${worker.worker_id}::uuid`.execute(db)
+  const [row] = found.rows
+  if (!row) return 'full'
+  return row.is_own ? 'enrolled' : 'taken'
 }
 
 /** `null`: no such token, or its pool key does not work any more. */

@@ -87,11 +87,10 @@ async function keep(
   sandbox: Sandbox,
   file: { name: string; filepath: string; known: ReadonlyMap<string, string>; room: number },
 ): Promise<number> {
-  const { run_id } = store.lease
   const { filepath } = file
   // What is kept already needs no room, unless it changed.
   const max_bytes = file.known.has(filepath) ? MAX_BYTES : Math.max(0, Math.min(MAX_BYTES, file.room))
-  const { stored, head } = await putArtifact(blobs, run_id, sandbox.openFile(file.name, { max_bytes }))
+  const { stored, head } = await putArtifact(blobs, store, () => sandbox.openFile(file.name, { max_bytes }))
   const { blob_key, size_bytes, sha256 } = stored
   if (file.known.get(filepath) === sha256) {
     await discardBlob(blobs, blob_key)

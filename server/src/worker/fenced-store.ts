@@ -1,3 +1,5 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { BlobsAway } from '../blobs/blobs.ts'
 import type { NewEvent, RunEvent } from '../contract/event.ts'
 import type { ResolvedRun } from '../contract/run.ts'
 import type { EnvironmentSkills } from '../contract/skill.ts'
@@ -22,6 +24,8 @@ import { LeaseLost, retrying } from './lease-lost.ts'
 
 /** Whatever comes within this time of a look may as well have come after it. */
 const FRESH_MS = 50
+/** A file that breaks off so often, though the control plane answers each time, is one that does not pass. */
+const FILE_TRIES = 10
 
 /**
  * One lease's reads and writes. Each is fenced and is tried again while the control plane is away. It throws `LeaseLost` when the run is
@@ -291,6 +295,26 @@ export class FencedStore {
 
   readLastMessage(run_id: string): Promise<string | null> {
     return this.#write(() => this.#held.readLastMessage(run_id))
+  }
+
+  /**
+   * Stores or reads a file, anew while the control plane is away: `work` opens its source each time. Throws `BlobsAway` where the
+   * control plane answers and the file breaks off all the same, again and again.
+   */
+  async passing<T>(work: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!(error instanceof BlobsAway) || tries >= FILE_TRIES) throw error
+        const pause = Math.min(100 * 2 ** tries, 2_000)
+        await wait(pause, undefined, { signal: this.writing }).catch(() => {
+          throw new LeaseLost()
+        })
+        // Waits until it answers, and learns whether the run is still this attempt's.
+        await this.readTurn()
+      }
+    }
   }
 
   /** Work of others at the same database, which is safe to repeat. */

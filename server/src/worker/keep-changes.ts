@@ -28,35 +28,44 @@ export async function keepChanges(
   { commits, masked, emit, signal }: KeepOptions,
 ): Promise<void> {
   if (Object.keys(commits).length === 0) return
-  const { run_id } = store.lease
   // Each thing that is kept leaves less for the next.
   const readRoom = async () => context.settings.max_run_files_bytes - (await store.readKeptBytes())
   const last = await store.findDiff()
   const outside = { commits, masked, readRoom, last, signal }
   const notes = await keepOutsideWork(context, store, sandbox, outside)
-  const comparison = new Comparison(commits, await readRoom(), masked)
-  for (const note of notes) comparison.note(note)
-  const parts = comparison.compare(sandbox, signal, (directory, said) =>
-    context.log.warn(
-      { ...store.lease, directory, said: masked.text(said) },
-      'A repository could not be compared, or not all of it.',
-    ),
-  )
+  const compare = async () => {
+    const comparison = new Comparison(commits, await readRoom(), masked)
+    for (const note of notes) comparison.note(note)
+    const parts = comparison.compare(sandbox, signal, (directory, said) =>
+      context.log.warn(
+        { ...store.lease, directory, said: masked.text(said) },
+        'A repository could not be compared, or not all of it.',
+      ),
+    )
+    return { comparison, parts, first: await parts.next() }
+  }
   // Most turns change nothing, and a file costs more than all else here.
-  const first = await parts.next()
-  if (signal.aborted || (first.done && !last && comparison.notes().length === 0)) return
-  const patch = async function* () {
+  let compared = await compare()
+  if (signal.aborted || (compared.first.done && !last && compared.comparison.notes().length === 0)) return
+  const patch = async function* ({ parts, first }: typeof compared) {
     for (let next = first; !next.done; next = await parts.next()) yield next.value
+  }
+  let is_read = false
+  const open = async () => {
+    // What was read once is gone: a second try compares anew.
+    if (is_read) compared = await compare()
+    is_read = true
+    return Readable.from(patch(compared))
   }
   let stored: StoredBytes
   try {
-    stored = (await putArtifact(context.plane.blobs, run_id, Readable.from(patch()))).stored
+    stored = (await putArtifact(context.plane.blobs, store, open)).stored
   } catch (error) {
     if (!(error instanceof BlobsUnavailable)) throw error
     const message = `The changes were not kept. ${error.message}`
     return emit({ type: 'error', data: { error_code: 'resource_unavailable', message, retryable: true } })
   }
-  const changes = comparison.changes()
+  const changes = compared.comparison.changes()
   const is_kept = last?.sha256 === stored.sha256 && isDeepStrictEqual(Changes.parse(last), changes)
   if (signal.aborted || is_kept) {
     await discardBlob(context.plane.blobs, stored.blob_key)

@@ -56,12 +56,11 @@ async function keep(
   work: OutsideWork,
   { readRoom, signal }: KeepOptions,
 ): Promise<string> {
-  const { run_id } = store.lease
   const filename = `${work.directory}-${await store.readTurn()}.bundle`
   const max_bytes = Math.max(0, Math.min(MAX_BYTES, await readRoom()))
   try {
-    const bytes = Readable.from(bundleOutsideWork(sandbox, work, { max_bytes, signal }))
-    const { stored } = await putArtifact(blobs, run_id, bytes)
+    const open = () => Readable.from(bundleOutsideWork(sandbox, work, { max_bytes, signal }))
+    const { stored } = await putArtifact(blobs, store, open)
     const file = { filename, filepath: filename, mime_type: 'application/x-git-bundle' }
     await store.insertArtifact({ ...stored, ...file, artifact_type: 'FILE' })
     store.touch()

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { v7 as uuidv7 } from 'uuid'
 import type { Blobs } from '../blobs/blobs.ts'
 import { HEAD_BYTES } from './content-type.ts'
+import type { FencedStore } from './fenced-store.ts'
 
 /** What an artifact's row says of its bytes. */
 export interface StoredBytes {
@@ -14,14 +15,22 @@ export interface StoredBytes {
 }
 
 /**
- * Stores the bytes of an artifact whose row is still to be written; gives their beginning back. Throws `BlobsUnavailable`, or
- * what `data` fails with.
+ * Stores the bytes of an artifact whose row is still to be written; gives their beginning back. `open` is called anew for each
+ * try. Throws `BlobsUnavailable`, or what the source fails with.
  */
-export async function putArtifact(
+export const putArtifact = (
   blobs: Blobs,
-  run_id: string,
-  data: Readable,
-): Promise<{ stored: StoredBytes; head: Uint8Array }> {
+  store: Pick<FencedStore, 'lease' | 'passing'>,
+  open: () => Readable | Promise<Readable>,
+): Promise<PutArtifact> => store.passing(async () => putArtifactOnce(blobs, store.lease.run_id, await open()))
+
+export interface PutArtifact {
+  stored: StoredBytes
+  head: Uint8Array
+}
+
+/** Under a key of its own: a try that was cut may still be on its way. What it leaves the clean-up finds. */
+export async function putArtifactOnce(blobs: Blobs, run_id: string, data: Readable): Promise<PutArtifact> {
   const artifact_uid = uuidv7()
   const blob_key = `runs/${run_id}/artifacts/${artifact_uid}`
   const hash = createHash('sha256')

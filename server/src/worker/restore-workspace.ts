@@ -25,7 +25,8 @@ export async function restoreWorkspace(
 ): Promise<{ told: Told } | { unusable: string }> {
   try {
     // It takes what it took when it was stored, and no more.
-    await unpackWorkspace(sandbox, blobs, snapshot, { limits: snapshot, signal })
+    const files = { get: (key: string) => store.passing(() => blobs.get(key)) }
+    await unpackWorkspace(sandbox, files, snapshot, { limits: snapshot, signal })
   } catch (error) {
     if (error instanceof BlobsUnavailable)
       throw new AppError(

@@ -10,7 +10,7 @@ import { readContentType } from './content-type.ts'
 import type { WorkerContext } from './context.ts'
 import type { EventWriter } from './event-writer.ts'
 import type { FencedStore } from './fenced-store.ts'
-import { putArtifact } from './put-artifact.ts'
+import { type PutArtifact, putArtifact } from './put-artifact.ts'
 
 const MiB = 1024 ** 2
 const MAX_BYTES = 100 * MiB
@@ -43,7 +43,7 @@ export class RunKeeper implements Keeper {
     const bytes = Buffer.from(masked.text(plan.text))
     if (bytes.length > (await this.#room())) return this.#full()
     return this.#storing(async () => {
-      const { stored } = await putArtifact(context.plane.blobs, store.lease.run_id, Readable.from([bytes]))
+      const { stored } = await putArtifact(context.plane.blobs, store, () => Readable.from([bytes]))
       await drain()
       const replaced = await store.putPlan({
         ...stored,
@@ -66,8 +66,8 @@ export class RunKeeper implements Keeper {
     // As files of the folder of artifacts are named at the end of a turn: none is kept twice.
     const filepath = masked.text(path.startsWith(ARTIFACTS) ? path.slice(ARTIFACTS.length) : path)
     return this.#storing(async () => {
-      const data = sandbox.openFile(path, { max_bytes: Math.max(0, Math.min(MAX_BYTES, room)) })
-      const put = await this.#put(data, signal).catch((error: unknown) => {
+      const open = () => sandbox.openFile(path, { max_bytes: Math.max(0, Math.min(MAX_BYTES, room)) })
+      const put = await this.#put(open, signal).catch((error: unknown) => {
         if (error instanceof SandboxFileError) return error
         throw error
       })
@@ -103,12 +103,14 @@ export class RunKeeper implements Keeper {
   }
 
   /** A file may be large, and the storage slow: neither keeps a turn from being stopped. */
-  async #put(
-    data: Readable,
-    signal: AbortSignal,
-  ): Promise<Awaited<ReturnType<typeof putArtifact>> | 'stopped'> {
+  async #put(open: () => Readable, signal: AbortSignal): Promise<PutArtifact | 'stopped'> {
     const { context, store } = this.#services
-    const putting = putArtifact(context.plane.blobs, store.lease.run_id, data)
+    let data: Readable | null = null
+    const putting = putArtifact(context.plane.blobs, store, () => {
+      if (signal.aborted) throw new Error('The turn was stopped.')
+      data = open()
+      return data
+    })
     const { promise: stopped, resolve } = Promise.withResolvers<'stopped'>()
     const stop = () => resolve('stopped')
     signal.addEventListener('abort', stop)
@@ -117,7 +119,7 @@ export class RunKeeper implements Keeper {
       signal.removeEventListener('abort', stop),
     )
     if (put === 'stopped') {
-      data.destroy(new Error('The turn was stopped.'))
+      ;(data as Readable | null)?.destroy(new Error('The turn was stopped.'))
       // What was on its way is done with when it arrives; where the process ends before, the clean-up finds it.
       putting.then(({ stored }) => discardBlob(context.plane.blobs, stored.blob_key)).catch(() => {})
     }

@@ -154,7 +154,8 @@ export class Snapshots {
       since: this.#stamp,
       signal: this.#options.signal,
     })
-    if (changed) await this.#take(stamp)
+    // What was packed cannot be read twice: a way that was cut means packing anew.
+    if (changed) await this.#options.store.passing(() => this.#take(stamp))
     else {
       this.#standing = before
       if (is_end) await this.#confirm()

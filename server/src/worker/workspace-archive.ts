@@ -134,7 +134,7 @@ export class UnusableArchive extends Error {
  */
 export async function unpackWorkspace(
   sandbox: Sandbox,
-  blobs: Blobs,
+  blobs: Pick<Blobs, 'get'>,
   archive: Pick<Archive, 'blob_key' | 'sha256' | 'folders'>,
   { limits, signal }: { limits: ArchiveLimits & { size_bytes: number }; signal: AbortSignal },
 ): Promise<void> {

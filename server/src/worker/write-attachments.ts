@@ -14,7 +14,7 @@ export async function writeAttachments(
   { blobs, sandbox }: { blobs: Blobs; sandbox: Sandbox },
 ): Promise<void> {
   for (const { attachment_id, file_name, blob_key, path } of await store.readAwaitedAttachments()) {
-    const data = await readBlob(blobs, blob_key, file_name)
+    const data = await readBlob(store, blobs, { blob_key, file_name })
     if (!data) {
       throw new AppError(
         'resource_unavailable',
@@ -26,10 +26,16 @@ export async function writeAttachments(
   }
 }
 
-async function readBlob(blobs: Blobs, blob_key: string, file_name: string): Promise<Buffer | null> {
+async function readBlob(
+  store: FencedStore,
+  blobs: Blobs,
+  { blob_key, file_name }: { blob_key: string; file_name: string },
+): Promise<Buffer | null> {
   try {
-    const data = await blobs.get(blob_key)
-    return data && (await buffer(data))
+    return await store.passing(async () => {
+      const data = await blobs.get(blob_key)
+      return data && (await buffer(data))
+    })
   } catch (error) {
     if (!(error instanceof BlobsUnavailable)) throw error
     throw new AppError(

@@ -11,6 +11,8 @@ export interface FaultyProxy {
   cutAnswersAt(...bytes: number[]): void
   /** The next so many requests are answered with this instead. */
   answerWith(answer: string, times: number): void
+  /** Calls this with the beginning of each piece that a client sends, before it goes on. */
+  onRequest(listener: (piece: string) => void): void
   close(): Promise<void>
 }
 
@@ -20,6 +22,7 @@ export async function startFaultyProxy(target_port: number): Promise<FaultyProxy
   const cuts: number[] = []
   let instead = { answer: '', times: 0 }
   let connections = 0
+  let listener: (piece: string) => void = () => {}
   const server = createServer((client) => {
     connections += 1
     const upstream = connect(target_port, '127.0.0.1')
@@ -34,6 +37,7 @@ export async function startFaultyProxy(target_port: number): Promise<FaultyProxy
       socket.on('error', end).on('close', end)
     }
     client.on('data', (data) => {
+      listener(data.toString('latin1', 0, 500))
       if (instead.times === 0) return void upstream.write(data)
       instead.times -= 1
       client.end(instead.answer)
@@ -65,6 +69,9 @@ export async function startFaultyProxy(target_port: number): Promise<FaultyProxy
     cutAnswersAt: (...bytes) => void cuts.push(...bytes),
     answerWith(answer, times) {
       instead = { answer, times }
+    },
+    onRequest(called) {
+      listener = called
     },
     close: stop,
   }

@@ -11,7 +11,7 @@ import { claimRuns, type Lease, releaseRun } from '../../src/store/leases.ts'
 import { type Ending, finishRun, startRun } from '../../src/store/transitions.ts'
 import type { Watch } from '../../src/store/watch.ts'
 import { readContentType } from '../../src/worker/content-type.ts'
-import { putArtifact } from '../../src/worker/put-artifact.ts'
+import { putArtifactOnce } from '../../src/worker/put-artifact.ts'
 import { addWorker } from './stored.ts'
 
 /** Characters. */
@@ -91,7 +91,7 @@ export class RowWorker {
   async keep(lease: Lease, filepath: string, bytes: string | Uint8Array): Promise<string> {
     const { store, blobs } = this.#rooms
     const data = Readable.from([Buffer.from(bytes)])
-    const { stored, head } = await putArtifact(blobs, lease.run_id, data)
+    const { stored, head } = await putArtifactOnce(blobs, lease.run_id, data)
     const filename = filepath.split('/').at(-1) ?? filepath
     const mime_type = await readContentType(head, filename)
     const artifact_type = mime_type.startsWith('image/') ? 'SCREENSHOT' : 'FILE'

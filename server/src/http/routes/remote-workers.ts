@@ -4,9 +4,9 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { Readable, Transform } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { BlobsUnavailable } from '../../blobs/blobs.ts'
 import { AppError } from '../../contract/error.ts'
 import { placeIn } from '../../control-plane/pool-places.ts'
 import { LOST, RUN_VERBS, type Verb } from '../../control-plane/run-verbs.ts'
@@ -19,10 +19,12 @@ import { readInstallation } from '../../store/installation.ts'
 import {
   enrolWorker,
   findRemoteWorker,
+  MAX_LIVING,
   mayReadFile,
   mayWriteFile,
   type RemoteWorkerRow,
 } from '../../store/remote-workers.ts'
+import { brokenOff } from '../caller-left.ts'
 import type { Services } from '../context.ts'
 import { invalid } from '../problem.ts'
 import { sendJson } from '../route.ts'
@@ -109,7 +111,12 @@ export function serveRemoteWorkers(app: FastifyInstance, services: Services): vo
       requireVersion(worker.version, settings.version)
       const { pool = '', key_id = '' } = actor ?? {}
       const registration = { ...worker, pool, place: placeIn(pool, worker.place) }
-      if (!(await enrolWorker(store.db, registration, { key_id, token })))
+      const enrolled = await enrolWorker(store.db, registration, { key_id, token })
+      if (enrolled === 'full') {
+        const detail = `At most ${MAX_LIVING} workers may live with one pool key. Stop some, or make another key.`
+        throw new AppError('resource_unavailable', detail, { status: 429, headers: { 'retry-after': '5' } })
+      }
+      if (enrolled === 'taken')
         throw new AppError('conflict', 'There is another worker with this id.', { retryable: false })
     })
     const waits = new OpenWaits()
@@ -170,18 +177,22 @@ export function serveRemoteWorkers(app: FastifyInstance, services: Services): vo
         if (!(await may(store.db, worker_id, key)))
           throw new AppError('not_authorized', 'The worker holds no run that this file is of.')
         if (request.method === 'GET') {
-          const data = await blobs.get(key)
+          const data = await blobs.get(key).catch(refuseUnstored)
           if (!data) throw new AppError('resource_not_found', 'There is no such file.')
           return reply.header('content-type', 'application/octet-stream').send(data)
         }
         const named = await readNamedBlobs(store.db, [key])
         if (named.has(key)) throw new AppError('conflict', 'The file is in use.', { retryable: false })
         if (request.method === 'DELETE') {
-          await blobs.delete(key)
+          await blobs.delete(key).catch(refuseUnstored)
           return sendJson(reply, 200, {})
         }
         if (!(request.body instanceof Readable)) throw new AppError('invalid_request', 'There is no body.')
-        const bytes = await blobs.put(key, limitBytes(request.body, settings.max_file_bytes))
+        const data = limitBytes(request.body as IncomingMessage, settings.max_file_bytes)
+        const bytes = await blobs
+          .put(key, data)
+          .catch(refuseUnstored)
+          .finally(() => data.destroy())
         return sendJson(reply, 200, { bytes })
       },
     })
@@ -203,8 +214,14 @@ function requireVersion(worker: string, server: string): void {
   if (refusal) throw new AppError('operation_not_supported', refusal)
 }
 
+/** Not 503, which may be a gateway's word and is asked again: that the storage fails, a run's log says. */
+function refuseUnstored(error: unknown): never {
+  if (!(error instanceof BlobsUnavailable)) throw error
+  throw new AppError('resource_unavailable', error.message, { status: 507, cause: error })
+}
+
 /** Ends what goes on for longer. */
-function limitBytes(data: Readable, most: number): Readable {
+function limitBytes(data: IncomingMessage, most: number): Readable {
   let bytes = 0
   const counting = new Transform({
     transform(chunk: Buffer, _encoding, callback) {
@@ -215,7 +232,14 @@ function limitBytes(data: Readable, most: number): Readable {
       )
     },
   })
-  pipeline(data, counting).catch((error: Error) => counting.destroy(error))
+  // Told by whoever reads it, who may have left by now.
+  counting.on('error', () => {})
+  data.pipe(counting)
+  data.once('close', () => {
+    if (!data.complete) counting.destroy(brokenOff())
+  })
+  // A request that is destroyed gets no answer, and one without an answer is sent again: what nobody stores is read and dropped.
+  counting.once('close', () => data.unpipe(counting).resume())
   return counting
 }
 

@@ -43,7 +43,14 @@ const ANSWERS: Case[] = [
     .filter((id) => operation(id).params && operation(id).method !== 'PUT' && !operation(id).is_public)
     .map((id) => {
       const { method, path } = operation(id)
-      return { name: `${id} of nothing`, status: 404, method, path: nowhere(path), ...json(GOOD[id].body) }
+      const [query = ''] = /\?.*$/.exec(GOOD[id].path ?? '') ?? []
+      return {
+        name: `${id} of nothing`,
+        status: 404,
+        method,
+        path: nowhere(path) + query,
+        ...json(GOOD[id].body),
+      }
     }),
   ...ids
     .filter((id) => operation(id).method === 'POST' || operation(id).method === 'PUT')

@@ -4,9 +4,13 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { after, before } from 'node:test'
 import tls from 'node:tls'
+import { FileIndexWriter } from '../../src/archives/file-index-writer.ts'
 import type { OperationId } from '../../src/contract/routes.ts'
+import type { Lease } from '../../src/store/leases.ts'
 import { recordPush } from '../../src/store/pushes.ts'
 import { recordReference } from '../../src/store/run-references.ts'
+import { insertSnapshot, readMoment } from '../../src/store/snapshots.ts'
+import { recordTurnEnd } from '../../src/store/turn-ends.ts'
 import { type Face, onFace } from './face.ts'
 import { git } from './git.ts'
 import { type GitHost, serveGitHost } from './git-hosts.ts'
@@ -213,7 +217,8 @@ async function openPullRequest(
 }
 
 /** Ids, by the words that stand for them in paths. */
-async function makeThings({ admin, fetch, origin, store, worker }: Face): Promise<Record<string, string>> {
+async function makeThings(face: Face): Promise<Record<string, string>> {
+  const { admin, fetch, origin, store, worker } = face
   const words: Record<string, string> = {}
   const made = async (path: string, body: object): Promise<Record<string, string>> =>
     admin.json('POST', path, body)
@@ -239,6 +244,7 @@ async function makeThings({ admin, fetch, origin, store, worker }: Face): Promis
   words.screenshot = await worker.keep(lease, 'x.png', PIXEL)
   const ticket = { artifact_uid: randomUUID(), reference_type: 'TICKET', url: TICKET } as const
   assert(await recordReference(store.db, lease, ticket))
+  await keepWorkspace(face, lease)
   await worker.end(lease)
   words.busy = await admin.create({ prompt: 'x', config })
   await worker.start(words.busy)
@@ -256,4 +262,21 @@ async function makeThings({ admin, fetch, origin, store, worker }: Face): Promis
   const guest = { name: 'guest', new_user: true }
   words.person = (await admin.json<{ principal: { uid: string } }>('POST', '/api-keys', guest)).principal.uid
   return words
+}
+
+/** The workspace at the end of the run's turn, with one file, `x`. */
+async function keepWorkspace({ store, blobs }: Face, lease: Lease): Promise<void> {
+  const [snapshot_id, folder] = [randomUUID(), `runs/${lease.run_id}`]
+  const index_blob_key = `${folder}/indexes/${snapshot_id}`
+  const index = new FileIndexWriter(blobs, index_blob_key)
+  index.add({ path: 'workspace/x', type: '0', mode: 0o644, size: 2, offset: 512, target: '' })
+  await index.end()
+  const moment = await readMoment(store.db, lease)
+  assert(moment)
+  await insertSnapshot(store.db, lease, {
+    ...{ ...moment, snapshot_id, folders: ['workspace'], commits: {}, backend: 'host', sandbox_id: 'x' },
+    ...{ image: null, stamp: null, blob_key: `${folder}/snapshots/${snapshot_id}`, index_blob_key },
+    ...{ size_bytes: 1, expanded_bytes: 1_024, entries: 1, sha256: 'x' },
+  })
+  await recordTurnEnd(store.db, lease, { snapshot_id })
 }

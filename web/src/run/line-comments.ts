@@ -1,9 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
-import { sessionQuery } from '../shell/session.ts'
 import type { LineComment } from './line-comment.ts'
 import type { DiffLine, FilePart } from './patch.ts'
-import { readStored, storeComments } from './stored-comments.ts'
+import { type CommentsOwner, readStored, storeComments } from './stored-comments.ts'
 
 export interface CommentActions {
   /** Begins a comment on a line, unless there is one. */
@@ -18,9 +16,7 @@ export interface Commenting {
   actions: CommentActions
 }
 
-export function useLineComments(run_id: string): Commenting {
-  const { data: session } = useQuery(sessionQuery)
-  const principal_id = session?.principal.uid ?? ''
+export function useLineComments({ principal_id, run_id }: CommentsOwner): Commenting {
   const [comments, setComments] = useState<ReadonlyMap<string, LineComment>>(
     () => new Map(readStored({ principal_id, run_id }).map((comment) => [keyOf(comment), comment])),
   )

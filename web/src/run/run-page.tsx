@@ -2,6 +2,7 @@ import { NotFoundError, type RunItem } from '@runyard/client'
 import { QueryClient, QueryClientProvider, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { useAccess } from '../client.ts'
+import { sessionQuery } from '../shell/session.ts'
 import { VisitGate } from '../shell/visit-gate.tsx'
 import { NotFound } from '../ui/not-found.tsx'
 import { Problem } from '../ui/problem.tsx'
@@ -107,7 +108,8 @@ function Session({ run, feed }: { run: RunItem; feed: Feed }) {
   const { may_write } = useAccess()
   const { view, connection, error } = feed
   const [shows_raw, setRaw] = useState(false)
-  const commenting = useLineComments(run.run_id)
+  const { data: session } = useQuery(sessionQuery)
+  const commenting = useLineComments({ principal_id: session?.principal.uid ?? '', run_id: run.run_id })
   const said = saidAbove(view)
   const { approval, waits_for } = view.status ?? {}
   const is_asked = view.state === 'BLOCKED' && waits_for !== 'message' && may_write

@@ -1,5 +1,5 @@
 import type { APIPromise } from './api-promise.ts'
-import { request, requestJson } from './request.ts'
+import { requestFile, requestJson } from './request.ts'
 import type { ArtifactResponse } from './schemas.ts'
 import type { RequestOptions, Transport } from './transport.ts'
 
@@ -23,7 +23,6 @@ export class Artifacts {
    */
   async download(artifact_uid: string, options?: RequestOptions): Promise<Response> {
     const { data } = await this.retrieve(artifact_uid, options)
-    const call = { method: 'GET', link: data.download_url, accept: '*/*' } as const
-    return request(this.#transport, call, options, async (response) => response)
+    return requestFile(this.#transport, { link: data.download_url }, options)
   }
 }

@@ -1,7 +1,7 @@
 import type { APIPromise } from './api-promise.ts'
 import { prepareAttachments, type UploadFile, uploadAttachments } from './attachments.ts'
 import { ConversationPages } from './lists.ts'
-import { request, requestAnd, requestJson } from './request.ts'
+import { requestAnd, requestFile, requestJson } from './request.ts'
 import type {
   ConversationFollowupResponse,
   ConversationInterruptResponse,
@@ -85,8 +85,7 @@ export class Conversations {
     options?: RequestOptions,
   ): Promise<Response> {
     const path = ['agent', 'conversations', conversation_id, 'screenshots', screenshot_uid, 'download']
-    const call = { method: 'GET', path, accept: '*/*' } as const
-    return request(this.#transport, call, options, async (response) => response)
+    return requestFile(this.#transport, { path }, options)
   }
 
   /** Where the conversation goes on now: its `session_id`, absent where nothing is at work. Needs no key. */

@@ -1,7 +1,7 @@
 import type { APIPromise } from './api-promise.ts'
 import { WorkspaceFileList } from './lists.ts'
 import { runPath } from './path.ts'
-import { request, requestJson } from './request.ts'
+import { requestFile, requestJson } from './request.ts'
 import type { ListWorkspaceFilesParams, WorkspaceFileParams, WorkspaceFileResponse } from './schemas.ts'
 import type { RequestOptions, Transport } from './transport.ts'
 
@@ -34,7 +34,6 @@ export class Files {
    */
   async download(run_id: string, params: WorkspaceFileParams, options?: RequestOptions): Promise<Response> {
     const { download_url } = await this.retrieve(run_id, params, options)
-    const call = { method: 'GET', link: download_url, accept: '*/*' } as const
-    return request(this.#transport, call, options, async (response) => response)
+    return requestFile(this.#transport, { link: download_url }, options)
   }
 }

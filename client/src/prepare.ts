@@ -14,7 +14,7 @@ export type ApiRequest = {
 } & Target
 
 /** A path, or a signed link, which is asked without anything that was meant for the service. */
-type Target = { path: Path; link?: undefined } | { path?: undefined; link: string; upload?: Upload }
+export type Target = { path: Path; link?: undefined } | { path?: undefined; link: string; upload?: Upload }
 
 /** A file as it is. */
 interface Upload {

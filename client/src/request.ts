@@ -3,7 +3,7 @@ import { readAny, readError, readJson } from './answer.ts'
 import { APIPromise } from './api-promise.ts'
 import { APIConnectionError, APIError, APITimeoutError, RunyardError } from './errors.ts'
 import { redactHeaders } from './log.ts'
-import { type CallSource, type Prepared, prepareRequest } from './prepare.ts'
+import { type CallSource, type Prepared, prepareRequest, type Target } from './prepare.ts'
 import { fetchAndFollow } from './redirect.ts'
 import { isRetryable, retryDelay } from './retry.ts'
 import type { FetchInit, RequestOptions, Transport } from './transport.ts'
@@ -50,6 +50,14 @@ export async function request<R>(
 ): Promise<R> {
   return sendPrepared(transport, prepareRequest(transport, call, options), options, read)
 }
+
+/** Gets a file, unread. */
+export const requestFile = (
+  transport: Transport,
+  target: Target,
+  options?: RequestOptions,
+): Promise<Response> =>
+  request(transport, { method: 'GET', ...target, accept: '*/*' }, options, async (response) => response)
 
 /**
  * Sends a request until it succeeds, may not be repeated, or `maxRetries` are used up. `read` takes what is needed from

@@ -15,7 +15,8 @@ import { Runyard, type RunyardOptions } from '@runyard/client'
 const options: RunyardOptions = { apiKey: 'ry_key' }
 export const client: Runyard = new Runyard(options)
 `
-const LARGEST_BUNDLE = 12_000
+/** Each operation adds to it. */
+const LARGEST_BUNDLE = 12_500
 
 let consumer: Consumer
 before(async () => {

@@ -1,4 +1,4 @@
-/** Of the image: whether `serve` answers. A worker listens nowhere; as long as its process lives, it is well. */
+/** The image's health check: whether `serve` answers. A worker listens nowhere; as long as its process lives, it is well. */
 import { readFileSync } from 'node:fs'
 
 const started = readFileSync('/proc/1/cmdline', 'utf8').split('\0')

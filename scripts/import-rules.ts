@@ -51,7 +51,7 @@ for (const file of files) {
   graph.set(file, targets)
 }
 
-/** What a file imports by `import type` alone. */
+/** The files that a file imports by `import type` alone. */
 function readTypeImports(source: string): Set<string> {
   const imports = ts
     .createSourceFile('file.ts', source, ts.ScriptTarget.Latest)

@@ -16,7 +16,7 @@ for part in "$suite-updates main" "$suite-security main"; do
   case $part in *-security*) archive=debian-security ;; esac
   echo "deb http://deb.debian.org/$archive $part" >>"$root/image/etc/apt/sources.list"
 done
-# What this machine trusts beside Debian's authorities: a network may have one of its own.
+# Authorities that this machine trusts beside Debian's: a network may have one of its own.
 if [ -d /usr/local/share/ca-certificates ]; then cp -r /usr/local/share/ca-certificates "$root/image/usr/local/share/"; fi
 # As in Debian's slim images: no documentation, no translations.
 rm -rf "$root"/image/var/cache/apt/* "$root"/image/var/lib/apt/lists/* "$root"/image/usr/share/doc/* "$root"/image/usr/share/man/* \

@@ -9984,7 +9984,7 @@ export interface operations {
     getWorkspaceFile: {
         parameters: {
             query: {
-                /** @description The file, below /workspace; `/workspace/src` is `src`. A byte that is no UTF-8 is written `\xE9`. */
+                /** @description The file, below /workspace; `/workspace/src` is `src`. A byte that is not UTF-8 is written `\xE9`. */
                 path: string;
                 /** @description As this turn left them. Default: the last turn whose workspace is kept. */
                 turn?: number;

@@ -159,7 +159,7 @@ describe('the chart on a cluster', { skip, timeout: 2_400_000 }, () => {
     )
     const run = await client.runs.wait(run_id)
     assert.equal(run.state, 'SUCCEEDED')
-    // Of the worker, by the volume.
+    // The worker wrote it, on the volume.
     assert(run.artifacts?.some(({ artifact_type }) => artifact_type === 'FILE'))
     assert.match(exec('runyard --version'), /^\d/)
   })

@@ -20,7 +20,7 @@ export function findHelm(install = false): { helm: string } | { missing: string 
   return status === 0 ? { helm: stdout.trim() } : { missing: `this machine cannot run it: ${stderr.trim()}` }
 }
 
-/** What a release would be made of, with these values beside the defaults. Throws with what Helm says. */
+/** Renders the manifests of a release with these values beside the defaults. Throws with Helm's message. */
 export function render(helm: string, values: object, ...args: string[]): Manifest[] {
   const text = execFileSync(helm, ['template', 'one', CHART, '--values', '-', ...args], {
     encoding: 'utf8',

@@ -1,4 +1,4 @@
-/** What the tests of installing have in common. */
+/** Shared by the tests of installing. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'

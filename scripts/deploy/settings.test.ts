@@ -1,4 +1,4 @@
-/** What one installs with names only what is there: settings that the service reads, and the version of this checkout. */
+/** Everything that one installs with names only settings that the service reads, and the version of this checkout. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import { root } from './scene.ts'
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 const version = readVersion(root)
 const chart = 'deploy/helm/runyard'
-/** Of compose: an image, and the port of this machine. No process reads them. */
+/** Variables of compose: an image, and the port of this machine. No process reads them. */
 const OF_COMPOSE = ['RUNYARD_IMAGE', 'RUNYARD_PUBLISH']
 const files = globSync('deploy/**/*', { cwd: root, withFileTypes: true })
   .filter((entry) => entry.isFile())
@@ -57,7 +57,7 @@ test('the archive of the image has the command, and a checksum of all else that 
     assert.equal(line.length, 4, line.join(' '))
     assert.match(architecture, /^(?:any|amd64|arm64)$/)
     assert.match(sum, /^[0-9a-f]{128}$/)
-    // What is for the other architecture is not installed here.
+    // Packages for the other architecture are not installed here.
     if (architecture === 'any') {
       const { name = '', version: installed } = JSON.parse(read(`${place}/package.json`)) as Record<
         string,

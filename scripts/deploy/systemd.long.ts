@@ -13,9 +13,9 @@ import { buildImage, buildSystemdImage, docker, SYSTEMD_IMAGE, whyNoImages } fro
 import { freePort, root, until } from './scene.ts'
 
 const UNITS = ['runyard-serve.service', 'runyard-worker.service']
-/** Of 10, where 10 is no protection at all; systemd itself says "OK" below 5. */
+/** On a scale to 10, where 10 is no protection at all; systemd itself says "OK" below 5. */
 const MAX_EXPOSURE = 2
-/** What systemd needs to give each unit a view of its own of the machine. */
+/** Rights that systemd needs to give each unit a view of its own of the machine. */
 const RIGHTS = ['--cap-add', 'SYS_ADMIN', '--cap-add', 'SYS_PTRACE', '--security-opt', 'seccomp=unconfined']
 const skip = findPostgres() === null ? 'PostgreSQL is not installed' : whyNoImages()
 

@@ -41,7 +41,7 @@ export const keysOf = (db: Db): Keys => ({
   },
 })
 
-/** What a key may do, for the audit log. */
+/** A key's rights, for the audit log. */
 export const describeRight = ({ role, pool }: { role: Role; pool?: string | undefined }): string =>
   pool === undefined ? role : `pool ${pool}`
 

@@ -58,7 +58,7 @@ export interface RoleOptions {
   data_dir?: string
   sandbox?: Config['sandbox']
   pool?: string
-  /** Of a worker over HTTPS. */
+  /** For a worker over HTTPS. */
   server?: string
   pool_key?: string
   pool_key_file?: string

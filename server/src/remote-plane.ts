@@ -45,7 +45,7 @@ export async function startRemoteWorker(
     prepareDataDir(config.data_dir)
     const { work } = await import('./work.ts')
     const worker = await work({
-      // What setups leave is not kept over HTTPS: another worker could have put something else there.
+      // The results of setups are not shared over HTTPS: another worker could have put something else there.
       config: { ...config, pool, database_url: undefined, prepared: { max_bytes: 0 } },
       ...{ plane, log, persist, embedded: false },
       readInstallation: async () => installation_id,
@@ -109,7 +109,7 @@ export function persistRemotely({
   }
 }
 
-/** What the server refuses, in its words. */
+/** A refusal of the server, in its words. */
 function explain(error: unknown): unknown {
   if (!(error instanceof ControlPlaneRefusal)) return error
   const code = [401, 403].includes(error.status) ? 'not_authorized' : 'operation_not_supported'

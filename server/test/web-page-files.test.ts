@@ -13,7 +13,7 @@ echo 'export const total = 1 // one' > total.ts; echo 'deep' > lib/deep/end.txt;
 printf '# Notes\\n\\n**bold** <b>no</b>\\n' > docs/notes.md; echo ${PIXEL} | base64 -d > docs/dot.png
 printf 'a\\0b' > program; echo plain > LICENSE; head -c 2000000 /dev/zero > large; chmod 755 program`
 
-/** What is not there, or is no file, is a refusal. */
+/** A refusal if it is not there, or is no file. */
 const isUnexpected = (complaint: string): boolean => !/status of 40[04]/.test(complaint)
 
 describe('the files of a run on the page', { skip }, () => {

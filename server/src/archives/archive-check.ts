@@ -37,7 +37,7 @@ export interface ArchiveEntry {
   size: number
   /** Where its content begins in the archive, unpacked. */
   offset: number
-  /** What a link leads to; empty otherwise. */
+  /** The path that a link leads to; empty otherwise. */
   target: string
 }
 

@@ -17,9 +17,9 @@ export interface IndexedFile {
   size: number
   /** Where its content begins in the archive, unpacked. */
   offset: number
-  /** Of a link: what it leads to, as it says. */
+  /** A link's target, as the link says it. */
   target?: string
-  /** Of a file whose content stands under another path: that path. Its own size and offset say nothing. */
+  /** The path that has a hard link's content. The link's own size and offset say nothing. */
   same_as?: string
 }
 
@@ -30,7 +30,7 @@ const TEXT_OR_BYTE =
   /((?:[\0-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2})+)|[\x80-\xff]/g
 
 /**
- * A path of the archive as people can read and send it. A byte that is no UTF-8 is written `\xE9`, and a backslash that would read
+ * A path of the archive as people can read and send it. A byte that is not UTF-8 is written `\xE9`, and a backslash that would read
  * like that `\x5C`, so no two paths become one.
  */
 export const showPath = (bytes: string): string =>

@@ -3,9 +3,9 @@ import { decompress } from './compression.ts'
 import { beginningOf, type IndexedFile, readLine, splitPath } from './file-index.ts'
 
 export interface FoundFiles {
-  /** What has the path; null: nothing has. */
+  /** The file or folder at the path; null: there is none. */
   itself: IndexedFile | null
-  /** What lies directly in it, by name: the first ones after `after`. */
+  /** The files and folders directly in it, by name: the first ones after `after`. */
   inside: IndexedFile[]
   has_more: boolean
 }
@@ -69,7 +69,7 @@ async function* readLines(index: Readable): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   let rest = ''
   let characters = 0
-  // Who reads is told of a failure; both end with the reading.
+  // The reader is told of a failure; both streams end with the reading.
   for await (const chunk of pipeline(index, decompress(), () => {})) {
     const text = decoder.decode(chunk, { stream: true })
     characters += text.length

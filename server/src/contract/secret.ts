@@ -202,7 +202,7 @@ export const ListSecretsResponse = z
   .meta({ id: 'ListSecretsResponse' })
 export type ListSecretsResponse = z.infer<typeof ListSecretsResponse>
 
-/** What a secret with `git` is for a git host, by its value. */
+/** How a secret with `git` is used at a git host, by its value. */
 export const gitCredentialOf = (name: string, git: GitAccess, secret: string) => ({
   ...{ name, secret, host: git.host, repositories: git.repositories ?? null },
   ...{ username: git.username ?? null, read_only: git.read_only ?? false, app: git.app ?? null },

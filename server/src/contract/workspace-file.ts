@@ -14,7 +14,7 @@ const WorkspacePath = z
 
 const path = (what: string) =>
   WorkspacePath.meta({
-    description: `${what}, below /workspace; \`/workspace/src\` is \`src\`. A byte that is no UTF-8 is written \`\\xE9\`.`,
+    description: `${what}, below /workspace; \`/workspace/src\` is \`src\`. A byte that is not UTF-8 is written \`\\xE9\`.`,
   })
 
 const turn = wholeNumber(1, 1_000_000).optional().meta({

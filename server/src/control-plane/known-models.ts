@@ -5,7 +5,7 @@ import type { WorkerRegistration } from '../store/workers.ts'
 
 const MOST = 1_000
 const MOST_BYTES = 256 * 1024
-/** What a run's request may name. */
+/** As a run's request may name it. */
 const ModelId = z.string().min(1).max(256)
 
 /** Nothing but this is stored: what another version says besides is left out. */
@@ -18,13 +18,12 @@ const KnownModel = z.object({
   sees_images: z.boolean().optional(),
 })
 
-const Listed = z
+export const KnownModels: z.ZodType<WorkerRegistration['models']> = z
   .object({ models: z.array(KnownModel).max(MOST), default_model_id: ModelId.optional() })
   .refine(
     (listed) => Buffer.byteLength(JSON.stringify(listed)) <= MOST_BYTES,
     'must have at most 256 KiB in all',
   )
-export const KnownModels = Listed as unknown as z.ZodType<WorkerRegistration['models']>
 
 /** As many as a server takes: a provider that lists more keeps no worker from its work. */
 export function fittingModels({
@@ -39,10 +38,5 @@ export function fittingModels({
     if (fitting.length === MOST || bytes > MOST_BYTES) break
     if (KnownModel.safeParse(model).success) fitting.push(model)
   }
-  return {
-    models: fitting,
-    ...(ModelId.safeParse(default_model_id).success && default_model_id !== undefined
-      ? { default_model_id }
-      : {}),
-  }
+  return { models: fitting, default_model_id: ModelId.safeParse(default_model_id).data }
 }

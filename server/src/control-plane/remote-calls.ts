@@ -3,7 +3,7 @@ import { BlobsAway, BlobsUnavailable } from '../blobs/blobs.ts'
 import { LeaseLost } from '../worker/lease-lost.ts'
 import { fromWire } from './wire-value.ts'
 
-/** How long nothing may pass; what goes on may take as long as it needs. Shorter than what a worker may be silent for. */
+/** How long nothing may pass. An answer that goes on may take as long as it needs. */
 const SILENCE_MS = 10_000
 /** A storage that is slow to take a file makes its sender wait. */
 const FILE_SILENCE_MS = 30_000
@@ -12,7 +12,7 @@ const PIECE = 64 * 1024
 
 /** Where the control plane is, and what opens it. */
 export interface RemoteAddress {
-  /** Of the service, without a path at its end. */
+  /** The service's address, without a path at its end. */
   server: string
   token: string
 }
@@ -40,7 +40,7 @@ export type Ask = (
 ) => Promise<never>
 
 const PREFIX = '/api/workers/v1/'
-/** What passes: too many requests, somebody else at the same row, a gateway or the service itself that is away. */
+/** Answers that are worth another try: too many requests, somebody else at the same row, a gateway or the service that is away. */
 const PASSING = new Set([408, 409, 425, 429, 502, 503, 504])
 /** A file that is in use stays so. */
 const FILE_PASSING = new Set([408, 425, 429, 502, 503, 504])
@@ -94,7 +94,7 @@ export async function putFile(address: RemoteAddress, key: string, data: Readabl
     })
     return (said as { bytes: number }).bytes
   } catch (error) {
-    // What fails is told by its source.
+    // If the source failed, its error says why.
     const failed = failure()
     throw failed ? failed.error : error
   } finally {

@@ -32,7 +32,7 @@ export interface RemoteOptions {
   version: string
 }
 
-/** What the control plane says of itself. */
+/** The control plane's answer to a pool key. */
 export interface Welcome {
   installation_id: string
   pool: string
@@ -41,7 +41,7 @@ export interface Welcome {
 /** The control plane of a worker that only dials out: no database, no secret key, no storage of files. */
 export class RemoteControlPlane implements ControlPlane {
   readonly #options: RemoteOptions
-  /** Of the life that has begun last. */
+  /** The token of the life that has begun last. */
   #token: string | null = null
   readonly #ask: Ask
   readonly #hints: RemoteHints

@@ -10,7 +10,7 @@ const MOST_ORDERS = 1_000
 
 type Listener = () => void
 
-/** What a question that waits was answered. */
+/** The answer to a question that waits. */
 interface Heard {
   runs: boolean
   refreshes: boolean
@@ -39,7 +39,7 @@ export class RemoteHints implements Hints {
     return this.#add(this.#refreshes, listener)
   }
 
-  /** What is held is read anyway: often while something is executed, now and then otherwise. */
+  /** The runs that are held are read anyway: often while something is executed, now and then otherwise. */
   onHeld(_worker_id: string, listener: Listener): () => void {
     this.#held.add(listener)
     return () => this.#held.delete(listener)

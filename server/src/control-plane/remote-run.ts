@@ -5,7 +5,7 @@ import type { RunVerb } from './run-verbs.ts'
 
 /** Verbs that are sent as they are called. */
 const PLAIN = [
-  ...['readRun', 'readHistory', 'readMessagesSince', 'readAskedModel', 'start', 'finish', 'release'],
+  ...['readHistory', 'readMessagesSince', 'readAskedModel', 'release'],
   ...['appendEvents', 'writeOpenMessages', 'deliverFollowups', 'acknowledgeInterrupt', 'writeHarnessState'],
   ...['readSandbox', 'recordSandbox', 'findSnapshot', 'readMoment', 'insertSnapshot', 'confirmSnapshot'],
   ...['removeOlderSnapshots', 'recordTurnEnd', 'readAwaitedAttachments', 'markAttachmentWritten'],

@@ -17,7 +17,7 @@ import * as shape from './verb-shapes.ts'
 export interface RemoteWorker {
   worker_id: string
   pool: string
-  /** Of its registration: no sandbox of its runs is anywhere else. */
+  /** The place of its registration: no sandbox of its runs is anywhere else. */
   place: string
 }
 
@@ -28,7 +28,7 @@ export interface RunCall {
   spawnRun: SpawnRun | undefined
 }
 
-/** What is answered where the run is not this attempt's any more. */
+/** The answer if the run is not this attempt's any more. */
 export const LOST = Symbol('lost')
 
 export interface Verb {

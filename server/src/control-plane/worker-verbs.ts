@@ -1,4 +1,4 @@
-/** What a worker that only dials out asks beside its runs' verbs. */
+/** The questions of a worker over HTTPS that are about no run. */
 import { z } from 'zod'
 import { AppError } from '../contract/error.ts'
 import type { Store } from '../store/db.ts'
@@ -29,7 +29,7 @@ const verb = <B>(body: z.ZodType<B>, serve: (call: WorkerCall, body: B) => Promi
   serve,
 })
 
-/** Of a worker that lives. */
+/** Refused once the worker was declared lost. */
 const live = <B>(body: z.ZodType<B>, serve: (call: WorkerCall, body: B) => Promise<unknown>) =>
   verb(body, (call, given) => {
     if (!call.worker.lost) return serve(call, given)
@@ -73,7 +73,7 @@ export const WORKER_VERBS: Record<string, WorkerVerb> = {
   'expired-sandboxes': live(
     z.object({ place: z.string().max(4_096), keep: Small }),
     async ({ plane, worker }, { place, keep }) =>
-      // Of the place that it was enrolled with: others are for those who are there.
+      // Only at the place that it was enrolled with: workers at another place remove what is there.
       placeIn(worker.pool, place) === worker.place
         ? plane.takeExpiredSandboxes(worker.worker_id, worker.place, keep)
         : [],

@@ -64,7 +64,7 @@ onEitherDatabase('housekeeping', (open) => {
     return { run_id, artifact, snapshot, index }
   }
   type Added = Awaited<ReturnType<typeof add>>
-  /** What of a run is there. */
+  /** Which parts of a run are there. */
   async function left({ run_id, artifact, snapshot, index }: Added): Promise<string> {
     const has = async (key: string) => {
       const stream = await blobs.get(key)

@@ -183,7 +183,7 @@ export class Housekeeping {
     // What another row names is that row's from now on.
     const unnamed = files.filter(({ is_named }) => !is_named).map(({ blob_key }) => blob_key)
     const failed = new Map<string, unknown>()
-    // What is no key of a file has none, and would fail for ever.
+    // A key that the storage does not allow names no file, and would fail for ever.
     const keys = unnamed.filter(isBlobKey)
     for (let at = 0; at < keys.length; at += FILES_BESIDE) {
       const some = keys.slice(at, at + FILES_BESIDE)

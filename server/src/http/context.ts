@@ -38,7 +38,7 @@ export interface HttpContext {
   blobs: Blobs
   pulls: PullRequests
   repositories: Repositories
-  /** What workers over HTTPS are served; `null`: this process takes none. */
+  /** The control plane of workers over HTTPS; `null`: this process takes none. */
   plane: StoredControlPlane | null
   settings: HttpSettings
   /** Why this process is not ready, or `null`. */

@@ -202,7 +202,7 @@ export interface KeyListing {
   principal_type: RunCreatorInfo['type']
   name: string
   role: Role
-  /** Of a pool key. */
+  /** For a pool key. */
   pool: string | null
   masked: string
   created_at: Date

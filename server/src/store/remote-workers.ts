@@ -9,18 +9,18 @@ import type { WorkerRegistration } from './workers.ts'
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 
-/** What a token is good for: as long as the pool key works and the worker is not lost, to claim; else to end what it has. */
+/** A worker's token. It can claim while the pool key works and the worker is not lost; afterwards it can only end what it holds. */
 export interface RemoteWorkerRow {
   worker_id: string
   pool: string
   /** Where it makes its sandboxes, as it said when it was enrolled. */
   place: string
   lost: boolean
-  /** Whose key it was enrolled with. */
+  /** The owner of the key that it was enrolled with. */
   actor: Actor
 }
 
-/** Of one pool key. */
+/** For one pool key. */
 export const MAX_LIVING = 200
 
 /** `taken`: there is another worker with this id; `full`: so many live with this key. Repeating it changes nothing. */
@@ -88,7 +88,7 @@ export async function findRunsOfPool(db: Db, pool: string, run_ids: readonly str
   return new Set(found.rows.map(({ run_id }) => run_id))
 }
 
-/** Who asked for a refresh that is claimed, if it is of this pool. */
+/** The principal that asked for a claimed refresh, if it is of this pool. */
 export async function findClaimedRefresh(
   db: Db,
   pool: string,

@@ -21,7 +21,7 @@ export interface WorkerRegistration {
   slots: number
   /** Name of its sandbox backend. */
   sandbox: string
-  models: { models: KnownModel[]; default_model_id?: string }
+  models: { models: KnownModel[]; default_model_id?: string | undefined }
   /** Agents that surely none of its sandboxes has, but for what environments bring along. */
   lacking_agents: readonly string[]
   /** Which images environments may name there; absent: its sandboxes are made of none. */
@@ -110,7 +110,7 @@ export async function loseAllWorkers(db: Db): Promise<void> {
 
 /** What the live workers can use, each model once; the default is that of the longest-lived worker that has one. */
 export async function readModels(db: Db): Promise<{ models: KnownModel[]; default_model_id: string | null }> {
-  const found = await sql<{ models: { models: KnownModel[]; default_model_id?: string } }>`
+  const found = await sql<{ models: { models: KnownModel[]; default_model_id?: string | undefined } }>`
     select models from workers where not lost order by started_at, worker_id`.execute(db)
   const models = new Map<string, KnownModel>()
   for (const row of found.rows) for (const model of row.models.models) models.set(model.model_id, model)

@@ -1,5 +1,5 @@
 /**
- * What a worker knows of the control plane. Beside the database each verb is a function call (`control-plane/stored-*.ts`), over
+ * All that a worker knows of the control plane. Beside the database each verb is a function call (`control-plane/stored-*.ts`), over
  * HTTPS a request (`control-plane/remote-*.ts`); a worker can't tell which it has.
  */
 import type { Blobs } from '../blobs/blobs.ts'
@@ -48,7 +48,7 @@ export interface ControlPlane {
    * `readCommands`.
    */
   claim(worker: WorkerName, n: number): Promise<Lease[]>
-  /** What callers want of all runs that the worker holds. */
+  /** The orders of callers to the runs that the worker holds. */
   readCommands(worker_id: string): Promise<Command[]>
   /** The verbs of one lease. */
   hold(lease: Lease): HeldRun
@@ -57,7 +57,7 @@ export interface ControlPlane {
 
   /** Takes the rows of sandboxes at this place that nobody needs; the caller destroys what they name. */
   takeExpiredSandboxes(worker_id: string, place: string, keep: number): Promise<StoredSandboxRef[]>
-  /** What is known of the sandboxes that this machine lists, by the `run_id` they were made with. */
+  /** The owners of the sandboxes that this machine lists, by the `run_id` they were made with. */
   readSandboxOwners(worker_id: string, names: readonly string[]): Promise<Map<string, SandboxOwner>>
   /** Those of these workers that are alive. */
   findLivingWorkers(worker_id: string, worker_ids: readonly string[]): Promise<Set<string>>
@@ -94,7 +94,7 @@ export interface HeldRefresh {
   release(): Promise<void>
 }
 
-/** What the thread that beats imports, and what it gives to it; both can be cloned. */
+/** The module that the thread that beats imports, and the options for it; both can be cloned. */
 export interface HeartPlan {
   module: string
   options: unknown

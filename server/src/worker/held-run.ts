@@ -100,7 +100,7 @@ export interface HeldRun {
 
   readAwaitedAttachments(): Promise<AwaitedAttachment[]>
   markAttachmentWritten(attachment_id: string): Promise<void>
-  /** What the run keeps: attachments and artifacts, in bytes. */
+  /** The bytes of all that the run keeps: attachments and artifacts. */
   readKeptBytes(): Promise<number>
   /** The hashes of what is kept, by path. */
   readArtifactHashes(): Promise<Map<string, string>>

@@ -52,7 +52,7 @@ export async function keepChanges(
   }
   let is_read = false
   const open = async () => {
-    // What was read once is gone: a second try compares anew.
+    // A stream cannot be read twice: a second try compares anew.
     if (is_read) compared = await compare()
     is_read = true
     return Readable.from(patch(compared))

@@ -154,7 +154,7 @@ export class Snapshots {
       since: this.#stamp,
       signal: this.#options.signal,
     })
-    // What was packed cannot be read twice: a way that was cut means packing anew.
+    // An archive cannot be read twice: after a cut it is packed anew.
     if (changed) await this.#options.store.passing(() => this.#take(stamp))
     else {
       this.#standing = before

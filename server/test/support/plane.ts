@@ -5,7 +5,7 @@ import type { Store } from '../../src/store/db.ts'
 import { Watch } from '../../src/store/watch.ts'
 import { temporaryDirectory } from './service.ts'
 
-/** What a worker knows of this database. Nothing is heard of changes. */
+/** A worker's control plane on this database. It hears nothing of changes. */
 export const planeOf = (store: Store): StoredControlPlane =>
   new StoredControlPlane({
     ...{ store, watch: new Watch(store), blobs: openDiskBlobs(temporaryDirectory('blobs')) },

@@ -5,7 +5,7 @@ const PAGE = 500
 /** A link lasts 15 minutes. */
 const LINK_MS = 10 * 60_000
 
-/** What lies in a folder, page by page. What a turn left does not change; which turn is the last one does. */
+/** The content of a folder, page by page. It never changes for a turn; which turn is the last one does. */
 export const folderQuery = (client: Runyard, run_id: string, path: string, turn: number | undefined) =>
   infiniteQueryOptions({
     queryKey: ['run', run_id, 'files', turn ?? 'last', path],

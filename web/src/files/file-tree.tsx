@@ -16,7 +16,7 @@ interface Tree {
   turn: number
   selected: string | undefined
   open: ReadonlySet<string>
-  /** What the Tab key leads to; undefined: the first row. */
+  /** The row that the Tab key leads to; undefined: the first one. */
   current: string | undefined
   onSelect: (path: string) => void
   onToggle: (path: string) => void
@@ -157,7 +157,7 @@ function Row({
   level: number
   is_reached: boolean
   is_selected?: boolean
-  /** Of a folder. */
+  /** For a folder. */
   is_open?: boolean
   onClick: () => void
   children: ReactNode

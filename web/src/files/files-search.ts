@@ -1,4 +1,4 @@
-/** What is shown of a run's files: which file or folder, as which turn left it. */
+/** The file or folder that is shown, and the turn that left it so. */
 export interface FilesSearch {
   path?: string
   turn?: number

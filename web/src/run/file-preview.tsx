@@ -10,11 +10,11 @@ import { CodeText } from './code-text.tsx'
 import { MOST_BYTES, type PreviewKind } from './preview-kind.ts'
 
 export interface Previewed {
-  /** What tells this file apart from all others. */
+  /** Tells this file apart from all others. */
   id: readonly unknown[]
   name: string
   kind: PreviewKind
-  /** Of a picture, where its bytes come without one. */
+  /** A picture's type, where its bytes come without one. */
   mime_type?: string
   /** Text stands in the colours of its language, with numbers of lines. */
   is_code?: boolean

@@ -17,7 +17,7 @@ const PICTURE_NAMES: Record<string, string> = {
   ...{ avif: 'image/avif', svg: 'image/svg+xml' },
 }
 
-/** What a file is by its name alone. */
+/** The kind of a file by its name alone. */
 export const typeOfName = (filename: string): string =>
   PICTURE_NAMES[filename.slice(filename.lastIndexOf('.') + 1).toLowerCase()] ?? UNKNOWN
 

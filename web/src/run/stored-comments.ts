@@ -2,7 +2,7 @@ import type { LineComment } from './line-comment.ts'
 
 const PREFIX = 'runyard comments '
 
-/** Whose comments on which run: after a session has expired, another person may sign in in the same tab. */
+/** The author and the run: after a session has expired, another person may sign in in the same tab. */
 export interface CommentsOwner {
   principal_id: string
   run_id: string

@@ -61,7 +61,7 @@ export function serveArtifacts(app: FastifyInstance, services: Services): void {
   const readPlan = async (artifact: ArtifactRow, actor: Actor): Promise<string> => {
     const data = await openUnmasked(services, artifact, actor, 'files')
     if (!data) throw new AppError('resource_not_found', NOT_FOUND)
-    // Not as its row says, which a worker wrote.
+    // A worker over HTTPS may have kept any file as a plan.
     if (artifact.size_bytes > PLAN_BYTES) throw new AppError('resource_not_found', NOT_FOUND)
     return text(exactly(data, artifact.size_bytes))
   }

@@ -25,7 +25,7 @@ import { type Call, serve } from '../route.ts'
 import { requireRun } from './runs.ts'
 
 const USUAL_PAGE = 200
-/** Of a name in an address, whose parts are limited; what is cut off is its beginning. */
+/** The most of a file's name that stands in an address, whose parts are limited. Its beginning is cut off. */
 const NAME_CHARACTERS = 200
 const BROKEN = 'The list of the files of this turn is damaged. Download the workspace as a whole.'
 const GONE = 'The files of this turn are not in the storage any more.'

@@ -1,7 +1,7 @@
 import type { APIPromise } from './api-promise.ts'
 import { prepareAttachments, type UploadFile, uploadAttachments } from './attachments.ts'
 import { ConversationPages } from './lists.ts'
-import { requestAnd, requestFile, requestJson } from './request.ts'
+import { requestFile, requestJson, requestText } from './request.ts'
 import type {
   ConversationFollowupResponse,
   ConversationInterruptResponse,
@@ -74,8 +74,7 @@ export class Conversations {
   /** The logs of its runs as JSON Lines, one after the other. */
   transcript(conversation_id: string, options?: RequestOptions): APIPromise<string> {
     const path = ['agent', 'conversations', conversation_id, 'transcript']
-    const call = { method: 'GET', path, accept: '*/*' } as const
-    return requestAnd(this.#transport, call, options, (response) => response.text())
+    return requestText(this.#transport, path, options)
   }
 
   /** A screenshot of one of its runs, unread: `await (await screenshot(id, uid)).blob()`. */

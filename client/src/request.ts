@@ -3,6 +3,7 @@ import { readAny, readError, readJson } from './answer.ts'
 import { APIPromise } from './api-promise.ts'
 import { APIConnectionError, APIError, APITimeoutError, RunyardError } from './errors.ts'
 import { redactHeaders } from './log.ts'
+import type { Path } from './path.ts'
 import { type CallSource, type Prepared, prepareRequest, type Target } from './prepare.ts'
 import { fetchAndFollow } from './redirect.ts'
 import { isRetryable, retryDelay } from './retry.ts'
@@ -26,7 +27,7 @@ export const requestAny = <T>(
 ): APIPromise<T> => requestAnd(transport, call, options, readAny<T>)
 
 /** Sends a request; `read` makes its value of the answer. */
-export function requestAnd<T>(
+function requestAnd<T>(
   transport: Transport,
   call: CallSource,
   options: RequestOptions = {},
@@ -50,6 +51,10 @@ export async function request<R>(
 ): Promise<R> {
   return sendPrepared(transport, prepareRequest(transport, call, options), options, read)
 }
+
+/** Gets a text. */
+export const requestText = (transport: Transport, path: Path, options?: RequestOptions): APIPromise<string> =>
+  requestAnd(transport, { method: 'GET', path, accept: '*/*' }, options, (response) => response.text())
 
 /** Gets a file, unread. */
 export const requestFile = (

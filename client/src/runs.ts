@@ -12,7 +12,7 @@ import {
 } from './output-schema.ts'
 import { runPath } from './path.ts'
 import { checkLimits } from './prepare.ts'
-import { requestAnd, requestJson } from './request.ts'
+import { requestJson, requestText } from './request.ts'
 import {
   type AnswerApprovalRequest,
   type AnswerApprovalResponse,
@@ -347,8 +347,7 @@ export class Runs {
 
   /** The whole log as JSON Lines. */
   transcript(run_id: string, options?: RequestOptions): APIPromise<string> {
-    const call = { method: 'GET', path: runPath(run_id, 'transcript'), accept: '*/*' } as const
-    return requestAnd(this.#transport, call, options, (response) => response.text())
+    return requestText(this.#transport, runPath(run_id, 'transcript'), options)
   }
 
   /**

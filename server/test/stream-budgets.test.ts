@@ -39,19 +39,25 @@ onEitherDatabase('many streams of many runs', (open) => {
     const one = await face.other.call('GET', `/agent/runs/${run_ids[0]}/events`, undefined, {
       accept: 'text/event-stream',
     })
-    const seen: Record<string, number> = {}
-    const reading = [...streams, one].map(async (response) => {
+    /** What each stream brought, and whether it ended: it failed once under load, and this is to say where. */
+    const heard: string[][] = [...streams, one].map(() => [])
+    const reading = [...streams, one].map(async (response, at) => {
       for await (const { data = '' } of readMessages(response)) {
         const said = /"text":"(\w+) was said"/.exec(data)?.[1]
-        if (said !== undefined) seen[said] = (seen[said] ?? 0) + 1
+        if (said !== undefined) heard[at]?.push(said)
       }
+      heard[at]?.push('(ended)')
     })
+    const all = (word: string) => heard.every((words) => words.filter((said) => said === word).length === 1)
     const say = async (word: string) => {
       queries = []
       await face.worker.append(lease, [
         { type: 'tool.output', data: { tool_call_id: 't', stream: 'stdout', text: `${word} was said` } },
       ])
-      await until(`${word} to be heard`, () => (seen[word] ?? 0) === STREAMS + 1)
+      await until(`${word} to be heard`, () => all(word)).catch((error: unknown) => {
+        const state = { heard, connections: face.store.connections?.() }
+        throw new Error(JSON.stringify(state), { cause: error })
+      })
       return queries.filter((query) => / events\b/.test(query)).length
     }
     // From then on all of them only wait for what comes.

@@ -75,6 +75,8 @@ const run_id: string = created.data.run_id
 const listed = await client.GET('/agent/runs', { params: { query: { limit: 5 } } })
 const seen: string[] = []
 for (let after = 0, ended = false; !ended; ) {
+  // Asked before the page: what is written between the two would be missed.
+  const run = await client.GET('/agent/runs/{run_id}', { params: { path: { run_id } } })
   const query = { after, wait: 5 }
   const page = await client.GET('/agent/runs/{run_id}/events', { params: { path: { run_id }, query } })
   // The operation can answer with a stream, too.
@@ -83,7 +85,6 @@ for (let after = 0, ended = false; !ended; ) {
     seen.push(event.type)
     after = event.sequence
   }
-  const run = await client.GET('/agent/runs/{run_id}', { params: { path: { run_id } } })
   ended = run.data?.state === 'SUCCEEDED' && !page.data.has_more
 }
 console.log(JSON.stringify({ created: run_id, listed: listed.data?.runs.map((run) => run.run_id), seen }))

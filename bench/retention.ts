@@ -141,8 +141,8 @@ async function search(db: Db, data_dir: string): Promise<string[]> {
   const { runs = 0, events = 0, files: named = 0 } = there.rows[0] ?? {}
   const wanted = HELD + YOUNG
   return [
-    `Of the ${OLD.toLocaleString('en')} that were to go, columns that still hold an id: ${left.join(', ') || 'none'}; entries of the audit log: ${noted.rows[0]?.n.toLocaleString('en')}.`,
-    `Of the ${wanted.toLocaleString('en')} that were to stay (${HELD} as old, queued or held): ${runs} runs, ${events} of ${wanted * EVENTS} events, ${named} artifacts, ${files.length} files in the storage.`,
+    `Columns that still hold the id of a deleted run: ${left.join(', ') || 'none'}. Audit log entries for them: ${noted.rows[0]?.n.toLocaleString('en')}.`,
+    `Found of the ${wanted.toLocaleString('en')} runs to be kept (${HELD} of them as old, but queued or held by a worker): ${runs} runs, ${events} of ${wanted * EVENTS} events, ${named} artifacts, ${files.length} files in the storage.`,
   ]
 }
 
@@ -197,10 +197,10 @@ try {
     row('while nothing is deleted', quiet),
     row('while old runs are deleted', busy),
     '',
-    `The p99 is ${(quantile(busy, 0.99) / quantile(quiet, 0.99)).toFixed(2)} times what it is else. ${OLD.toLocaleString('en')} runs, each with ${EVENTS} events, a message, ` +
-      `an artifact and its file, went at ${Math.round((OLD * 1000) / deleting_ms)} a second, beside ${PER_SECOND} creates a second.`,
+    `The p99 is ${(quantile(busy, 0.99) / quantile(quiet, 0.99)).toFixed(2)} times the p99 without deletion. ${OLD.toLocaleString('en')} runs, each with ${EVENTS} events, a message, ` +
+      `an artifact and its file, were deleted at ${Math.round((OLD * 1000) / deleting_ms)} a second, during ${PER_SECOND} creates a second.`,
     ...found,
-    `In turns of ${WINDOW_MS / 1000} s. Clients, service and PostgreSQL (fsync off) share ${availableParallelism()} cores, whose load was ${loadavg()[0]?.toFixed(1)} at the end. ` +
+    `Both rows were measured in alternating periods of ${WINDOW_MS / 1000} s. Clients, service and PostgreSQL (fsync off) share ${availableParallelism()} cores, whose load was ${loadavg()[0]?.toFixed(1)} at the end. ` +
       '`node bench/retention.ts --write`',
   ].join('\n')
   console.log(table)

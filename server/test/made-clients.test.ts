@@ -75,7 +75,7 @@ const run_id: string = created.data.run_id
 const listed = await client.GET('/agent/runs', { params: { query: { limit: 5 } } })
 const seen: string[] = []
 for (let after = 0, ended = false; !ended; ) {
-  // Asked before the page: what is written between the two would be missed.
+  // Before the page: a run that ends between the two requests would seem to lack its last events.
   const run = await client.GET('/agent/runs/{run_id}', { params: { path: { run_id } } })
   const query = { after, wait: 5 }
   const page = await client.GET('/agent/runs/{run_id}/events', { params: { path: { run_id }, query } })

@@ -8,6 +8,7 @@ import { headOf, seal, unseal } from '../src/sealing/sealing.ts'
 import { openSecret, sealSecret } from '../src/sealing/secret-value.ts'
 import { sealTriggerSecrets } from '../src/sealing/trigger-secrets.ts'
 import { sealWebhookSecrets } from '../src/sealing/webhook-secrets.ts'
+import { PATIENT } from '../src/store/connection-limits.ts'
 import { type Db, openPostgres, type Store } from '../src/store/db.ts'
 import { findEnvironment, insertEnvironment } from '../src/store/environments.ts'
 import { randomText } from '../src/store/random-text.ts'
@@ -82,7 +83,8 @@ describe('the key of an installation on PostgreSQL', { skip }, () => {
 
   before(async () => {
     database = await createMigrated()
-    store = openPostgres({ url: database.url })
+    // One transaction makes them all, and ordinary limits end it if this process stands still for four seconds.
+    store = openPostgres({ url: database.url, limits: PATIENT })
     db = store.db
     owner = await addPrincipal(db)
     await putSealed('PERSONAL', 'User')
